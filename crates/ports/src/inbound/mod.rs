@@ -1,0 +1,1 @@
+//! What the world may ask of the Runtime. The Runtime's handle implements these; adapters hold them.
