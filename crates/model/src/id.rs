@@ -130,6 +130,11 @@ ids! {
     ToolId, "tool", dotted, "an app scope and a method joined by a dot";
 }
 
+/// Counts the deliveries of one call or action to a handler; a higher one supersedes (DUR-4).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Generation(pub u32);
+
 impl ToolId {
     /// Joins a scope and a method.
     #[must_use]

@@ -1,1 +1,8 @@
 //! What the world may ask of the Runtime. The Runtime's handle implements these; adapters hold them.
+
+pub mod miniapp;
+
+pub use miniapp::{
+    CallView, InboxMessage, MiniAppAnswer, MiniAppContext, MiniAppRequest, MiniAppRequests, OperationState,
+    OperationView, Step, Work,
+};
