@@ -35,7 +35,8 @@ impl Digest {
     /// Reads a digest; `None` unless it is 64 lower-case hexadecimal digits.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        (text.len() == 64 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))).then(|| Self(Arc::from(text)))
+        (text.len() == 64 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')))
+            .then(|| Self(Arc::from(text)))
     }
 
     /// The 64 digits.
@@ -51,7 +52,8 @@ impl Digest {
 /// See [`Digest::of`].
 #[must_use]
 pub fn to_string(value: &impl Serialize) -> String {
-    serde_json_canonicalizer::to_string(value).expect("the workspace digests only values with canonical JSON")
+    serde_json_canonicalizer::to_string(value)
+        .expect("the workspace digests only values with canonical JSON")
 }
 
 impl fmt::Display for Digest {

@@ -6,6 +6,9 @@ pub const ENVELOPE_BYTES: usize = 256 * 1024;
 pub const BODY_BYTES: usize = 64 * 1024;
 /// Nesting of JSON arrays and objects.
 pub const JSON_DEPTH: usize = 32;
+/// JSON values in one document. No document of 256 KiB can hold more, so within that size it refuses
+/// nothing; larger documents cannot turn into many times their size in memory.
+pub const JSON_NODES: usize = 128 * 1024;
 /// One WebSocket message, in bytes.
 pub const WEBSOCKET_MESSAGE_BYTES: usize = 1024 * 1024;
 /// Session data or a Surface document, in bytes of canonical JSON.
