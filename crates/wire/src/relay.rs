@@ -1,0 +1,1 @@
+//! The frames between AppServer and its clients.
