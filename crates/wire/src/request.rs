@@ -82,6 +82,10 @@ pub struct Invoke {
 ///
 /// # Errors
 /// [`Malformed`] with everything that is needed to answer it or to count it (WIRE-5).
+#[expect(
+    clippy::result_large_err,
+    reason = "a refusal is an ordinary answer and moves once"
+)]
 pub fn decode_request(bytes: &[u8]) -> Result<Request, Malformed> {
     let envelope = match json::decode_object(bytes, limits::ENVELOPE_BYTES) {
         Ok(envelope) => envelope,

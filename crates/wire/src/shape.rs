@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 use lineup_model::{
     AppScope, CallId, ConversationId, ErrorCode, MessageId, Revision, ToolId, Wall,
     inventory::AdvertisedTool,
+    json,
     message::{AgentBody, AgentMessage, End, Fault, Progress, Receipt, Refusal, Stage},
 };
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema, transform::transform_subschemas};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -20,8 +21,14 @@ use crate::{Kind, Request, RequestBody};
 pub fn schemas() -> BTreeMap<&'static str, Value> {
     Kind::ALL
         .iter()
-        .map(|kind| (kind.as_str(), schema_of(*kind).to_value()))
+        .map(|kind| (kind.as_str(), described(*kind)))
         .collect()
+}
+
+fn described(kind: Kind) -> Value {
+    let mut schema = schema_of(kind);
+    never_null(&mut schema);
+    schema.to_value()
 }
 
 fn schema_of(kind: Kind) -> Schema {
@@ -77,7 +84,7 @@ head! {
         inventory_revision: &'a Revision,
         /// When the call is of no more use: milliseconds since 1970 (UTC).
         #[serde(skip_serializing_if = "Option::is_none")]
-        #[schemars(schema_with = "millis")]
+        #[schemars(with = "Option<Millis>")]
         expires_at: Option<Wall>,
     }
 
@@ -129,11 +136,11 @@ head! {
         app_scope: &'a AppScope,
         /// A controlled reason.
         #[serde(skip_serializing_if = "Option::is_none")]
-        #[schemars(schema_with = "string")]
+        #[schemars(with = "Option<String>")]
         reason: Option<&'a str>,
         /// The MiniApp's own report, with the stage `app` only.
         #[serde(skip_serializing_if = "Option::is_none")]
-        #[schemars(schema_with = "progress")]
+        #[schemars(with = "Option<Report>")]
         progress: Option<&'a Progress>,
     }
 
@@ -180,13 +187,13 @@ head! {
         in_reply_to: &'a MessageId,
         /// The call that the request was about.
         #[serde(skip_serializing_if = "Option::is_none")]
-        #[schemars(schema_with = "opaque")]
+        #[schemars(with = "Option<Opaque>")]
         call_id: Option<&'a CallId>,
         #[serde(flatten)]
         error: Error<'a>,
         /// The current revision, with `inventory_revision_mismatch`.
         #[serde(skip_serializing_if = "Option::is_none")]
-        #[schemars(schema_with = "hex")]
+        #[schemars(with = "Option<Hex>")]
         current_revision: Option<&'a Revision>,
     }
 
@@ -226,13 +233,13 @@ struct Error<'a> {
     code: ErrorCode,
     /// A stable word that narrows the code down.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "string")]
+    #[schemars(with = "Option<String>")]
     reason: Option<&'a str>,
     /// What happened and what to do, for people. May change.
     message: &'a str,
     /// Where in the request, as a JSON pointer; with `tool_input_invalid`, where in the input.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "string")]
+    #[schemars(with = "Option<String>")]
     pointer: Option<&'a str>,
 }
 
@@ -433,31 +440,39 @@ struct Hex(
     String,
 );
 
-// An absent field is left out and never null, which `Option` cannot say.
+/// A point on the wall clock.
+#[derive(JsonSchema)]
+#[schemars(inline)]
+struct Millis(
+    #[schemars(range(min = -json::MAX_SAFE_INTEGER, max = json::MAX_SAFE_INTEGER))]
+    #[expect(dead_code, reason = "schema only")]
+    i64,
+);
 
-fn string(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "string" })
+/// A MiniApp's own report.
+#[derive(JsonSchema)]
+#[schemars(inline, deny_unknown_fields)]
+#[expect(dead_code, reason = "schema only")]
+struct Report {
+    /// A short word for where the work stands.
+    label: String,
+    /// Free detail.
+    detail: Option<Value>,
 }
 
-fn millis(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "integer", "minimum": -9_007_199_254_740_991_i64, "maximum": 9_007_199_254_740_991_i64 })
-}
-
-fn opaque(generator: &mut SchemaGenerator) -> Schema {
-    generator.subschema_for::<Opaque>()
-}
-
-fn hex(generator: &mut SchemaGenerator) -> Schema {
-    generator.subschema_for::<Hex>()
-}
-
-fn progress(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({
-        "type": "object",
-        "properties": { "label": { "type": "string" }, "detail": true },
-        "required": ["label"],
-        "additionalProperties": false
-    })
+/// An absent field is left out and never `null`, which `Option` cannot say.
+fn never_null(schema: &mut Schema) {
+    transform_subschemas(&mut never_null, schema);
+    let Some(object) = schema.as_object_mut() else {
+        return;
+    };
+    if let Some(Value::Array(types)) = object.get_mut("type") {
+        types.retain(|name| name != "null");
+        if let [only] = types.as_slice() {
+            let only = only.clone();
+            object.insert("type".to_owned(), only);
+        }
+    }
 }
 
 /// Open to fields that a later version adds: an agent reads what it knows.
