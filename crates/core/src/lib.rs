@@ -18,6 +18,7 @@ pub mod inbox;
 pub mod instance;
 pub mod journal;
 mod map;
+pub mod miniapp;
 pub mod operation;
 pub mod outbox;
 pub mod policy;
@@ -32,7 +33,6 @@ pub use timeline::TimeLine;
 pub use workspace::{
     change_set::{ChangeSet, Kept, Volatile},
     decision::{Answer, Decision, Rejected},
-    desired::Desired,
     facts::{Facts, Known, Needs},
     input::Input,
     records::Records,

@@ -1,12 +1,12 @@
 //! A request that the user made in a MiniApp's own UI (UIA-1).
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
-use lineup_model::{ActionId, AppScope, ConversationId, InstanceId, Instant, Method, limits};
+use lineup_model::{ActionId, AppScope, ConversationId, Generation, InstanceId, Instant, Method, limits};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Seq, call::Generation};
+use crate::{Seq, call::Step};
 
 /// An accepted UI Action that has not ended. It is executed once and survives a crash like a call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,6 +29,9 @@ pub struct Action {
     pub accepted: Instant,
     /// The hand-over that counts; also the number of attempts. 0 before the first.
     pub generation: Generation,
+    /// Keyed writes so far (DUR-4).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub steps: BTreeMap<Arc<str>, Step>,
 }
 
 /// What can happen to an unfinished UI Action.

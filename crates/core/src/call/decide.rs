@@ -1,8 +1,8 @@
 //! How one call moves: a function of its state and one input, every pair written out.
 
-use lineup_model::{ActivationId, Effective, OperationId, limits, message::End};
+use lineup_model::{ActivationId, Effective, Generation, OperationId, limits, message::End};
 
-use super::{CallState, Generation};
+use super::CallState;
 
 /// What can happen to an unfinished call.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,4 +6,4 @@ mod state;
 mod tests;
 
 pub use decide::{CallInput, Transition, decide};
-pub use state::{Address, Call, CallFacts, CallState, Generation, Staged, Status, Step};
+pub use state::{Address, Call, CallFacts, CallState, Staged, Status, Step};

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use lineup_model::{
-    ActivationId, AgentId, AppScope, CallId, CallKey, ConversationId, Digest, Effective, InstanceId, Instant,
+    ActivationId, AgentId, AppScope, CallId, CallKey, ConversationId, Digest, Effective, Generation, InstanceId, Instant,
     OperationId, Revision, ToolId, message::AgentMessage,
 };
 use serde::{Deserialize, Serialize};
@@ -48,11 +48,6 @@ pub struct CallFacts {
     /// When it expires whatever happens, from `expires_at` (CALL-9).
     pub expires: Option<Effective>,
 }
-
-/// Counts the hand-overs of a call to a handler; writes of an older one are refused (DUR-4).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Generation(pub u32);
 
 /// Where an unfinished call stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

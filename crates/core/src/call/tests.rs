@@ -3,7 +3,7 @@ use serde_json::json;
 
 use super::*;
 use crate::Seq;
-use lineup_model::{Effective, message::End};
+use lineup_model::{Effective, Generation, message::End};
 
 fn states() -> Vec<CallState> {
     vec![

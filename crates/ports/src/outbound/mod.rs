@@ -1,7 +1,11 @@
 //! What the Runtime needs of the world. Adapters implement these.
 
 pub mod clock;
+pub mod store;
 pub mod transport;
 
 pub use clock::{Clock, ClockReading};
+pub use store::{
+    AuditQuery, AuditRow, Cause, Commit, Committed, Epoch, Opened, Store, StoreCapabilities, StoreError, StoreErrorKind,
+};
 pub use transport::{Delivery, DeliveryToken, Outgoing, Transport, TransportError, TransportEvent};
