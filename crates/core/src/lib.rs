@@ -13,6 +13,7 @@
 pub mod action;
 pub mod activation;
 pub mod call;
+pub mod desired;
 pub mod focus;
 pub mod inbox;
 pub mod instance;

@@ -1,7 +1,9 @@
 //! What the world may ask of the Runtime. The Runtime's handle implements these; adapters hold them.
 
+pub mod entries;
 pub mod miniapp;
 
+pub use entries::{Agents, HostIntents, Inspect, InspectQuery, SetUp, UiActions};
 pub use miniapp::{
     CallView, InboxMessage, MiniAppAnswer, MiniAppContext, MiniAppRequest, MiniAppRequests, OperationState,
     OperationView, Step, Work,

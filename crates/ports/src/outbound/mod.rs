@@ -1,10 +1,14 @@
 //! What the Runtime needs of the world. Adapters implement these.
 
 pub mod clock;
+pub mod hosts;
+pub mod miniapps;
 pub mod store;
 pub mod transport;
 
 pub use clock::{Clock, ClockReading};
+pub use hosts::{HostError, Hosts, Surfaces};
+pub use miniapps::{Handover, Item, Launch, MiniAppError, MiniApps};
 pub use store::{
     AuditQuery, AuditRow, Cause, Commit, Committed, Epoch, Opened, Store, StoreCapabilities, StoreError, StoreErrorKind,
 };

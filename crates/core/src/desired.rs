@@ -1,0 +1,65 @@
+//! What the outside should look like: derived from what is durable, never stored (ACT-8).
+
+use lineup_model::{ActivationId, AppScope, ConversationId, InstanceId, Method};
+use serde::{Deserialize, Serialize};
+
+use crate::instance::InstanceState;
+
+/// What every Host session should show. The same for all (HST-3).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostView {
+    /// The instance that should be in the foreground; `None` is Interact.
+    pub foreground: Option<Foreground>,
+    /// The live instances, for the switcher.
+    pub instances: Vec<Listed>,
+}
+
+/// The instance that should be in the foreground.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Foreground {
+    /// The instance.
+    pub instance: InstanceId,
+    /// The MiniApp.
+    pub app_scope: AppScope,
+    /// The conversation.
+    pub conversation: ConversationId,
+    /// The attempt that a visible session is to confirm; `None` when the instance has the focus.
+    pub activation: Option<ActivationId>,
+}
+
+/// A live instance, for the switcher.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Listed {
+    /// The instance.
+    pub instance: InstanceId,
+    /// The MiniApp.
+    pub app_scope: AppScope,
+    /// The conversation.
+    pub conversation: ConversationId,
+    /// Where it stands.
+    pub state: InstanceState,
+}
+
+/// A Surface that should be mounted, and what it is told: the trimmed projection only (SUR-5).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SurfaceView {
+    /// The instance.
+    pub instance: InstanceId,
+    /// The MiniApp.
+    pub app_scope: AppScope,
+    /// Which of its Surfaces.
+    pub surface: Method,
+    /// Where the instance stands.
+    pub state: InstanceState,
+    /// The time of its running operation, by the Runtime's clock (OP-1).
+    pub time: Option<RemainingTime>,
+}
+
+/// The time of a running operation when the projection was made, in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RemainingTime {
+    /// Its whole length.
+    pub length_ms: u64,
+    /// What is left of it.
+    pub remaining_ms: u64,
+}
