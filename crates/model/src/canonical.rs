@@ -24,10 +24,11 @@ impl Digest {
     /// The digest of these bytes.
     #[must_use]
     pub fn of_bytes(bytes: &[u8]) -> Self {
-        use fmt::Write as _;
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
         let mut hex = String::with_capacity(64);
         for byte in Sha256::digest(bytes) {
-            write!(hex, "{byte:02x}").expect("writing to a string cannot fail");
+            hex.push(char::from(DIGITS[usize::from(byte >> 4)]));
+            hex.push(char::from(DIGITS[usize::from(byte & 15)]));
         }
         Self(Arc::from(hex))
     }

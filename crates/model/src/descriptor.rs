@@ -1,6 +1,7 @@
 //! What a MiniApp author declares about one Agent Tool (INV-3).
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::{AppScope, Digest, Method, ToolId, limits, schema::Schema};
 
@@ -82,6 +83,42 @@ pub enum BuiltIn {
     /// Ends the conversation's deadline operation of this app, or a start that is under way.
     #[serde(rename = "deadline_operation.interrupt")]
     DeadlineInterrupt,
+}
+
+impl BuiltIn {
+    /// What a completed call of a tool with this action returns. The Runtime writes it, so the
+    /// tool's `output_schema` is this one (APP-4).
+    #[must_use]
+    pub fn output_schema(&self) -> Schema {
+        Schema::known(match self {
+            Self::DeadlineStart { .. } => json!({
+                "type": "object",
+                "properties": {
+                    "status": { "type": "string", "enum": ["completed", "interrupted", "not_started"] },
+                    "by": {
+                        "description": "With `interrupted`: what ended it early.",
+                        "type": "string",
+                        "enum": ["agent", "left"]
+                    },
+                    "reason": {
+                        "description": "With `not_started`: why.",
+                        "type": "string",
+                        "maxLength": limits::REASON_CHARS
+                    }
+                },
+                "required": ["status"],
+                "additionalProperties": false
+            }),
+            Self::DeadlineInterrupt => json!({
+                "type": "object",
+                "properties": {
+                    "status": { "type": "string", "enum": ["interrupted", "start_cancelled", "nothing_running"] }
+                },
+                "required": ["status"],
+                "additionalProperties": false
+            }),
+        })
+    }
 }
 
 /// A length of time taken from an integer field of the input.

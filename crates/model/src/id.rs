@@ -136,7 +136,9 @@ ids! {
 }
 
 /// Counts the deliveries of one call or action to a handler; a higher one supersedes (DUR-4).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(transparent)]
 pub struct Generation(pub u32);
 

@@ -15,8 +15,17 @@ pub const WEBSOCKET_MESSAGE_BYTES: usize = 1024 * 1024;
 pub const DOCUMENT_BYTES: usize = 256 * 1024;
 /// A schema, in bytes of canonical JSON.
 pub const SCHEMA_BYTES: usize = 64 * 1024;
-/// Nesting of a schema.
+/// Nesting of a schema, counted as the arrays and objects of its JSON: a manifest or an inventory
+/// around it stays within [`JSON_DEPTH`].
 pub const SCHEMA_DEPTH: usize = 16;
+/// A manifest, in bytes.
+pub const MANIFEST_BYTES: usize = 1024 * 1024;
+/// Tools of one MiniApp; the same number bounds every other list of a manifest.
+pub const MANIFEST_ENTRIES: usize = 64;
+/// A description in a manifest, in bytes.
+pub const DESCRIPTION_BYTES: usize = 4 * 1024;
+/// A controlled reason, such as why an operation was not started, in characters.
+pub const REASON_CHARS: usize = 64;
 /// How long bringing an instance up may take, in milliseconds (ACT-1).
 pub const ACTIVATION_MS: u64 = 10_000;
 /// How long a call that needs the foreground waits for any Host, in milliseconds (ACT-1).

@@ -1,0 +1,3 @@
+mod normalise;
+mod parse;
+mod validator;
