@@ -134,33 +134,3 @@ impl<'de> Deserialize<'de> for Schema {
         })
     }
 }
-
-/// A compiled schema.
-#[derive(Clone, Debug)]
-pub struct Validator;
-
-/// Where and how a value does not fit.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct Violation {
-    /// The place, as a JSON pointer.
-    pub pointer: String,
-    /// What is wrong.
-    pub message: String,
-}
-
-impl Validator {
-    /// Compiles a schema.
-    #[must_use]
-    pub fn compile(_: &Schema) -> Self {
-        Self
-    }
-
-    /// Checks.
-    ///
-    /// # Errors
-    /// When the value does not fit.
-    pub fn check(&self, _: &Value) -> Result<(), Violation> {
-        Ok(())
-    }
-}
