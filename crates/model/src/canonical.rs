@@ -45,7 +45,13 @@ impl Digest {
     pub fn prefix(&self) -> [u8; 16] {
         let mut bytes = [0; 16];
         for (byte, digits) in bytes.iter_mut().zip(self.0.as_bytes().chunks(2)) {
-            let digit = |d: u8| if d.is_ascii_digit() { d - b'0' } else { d - b'a' + 10 };
+            let digit = |d: u8| {
+                if d.is_ascii_digit() {
+                    d - b'0'
+                } else {
+                    d - b'a' + 10
+                }
+            };
             *byte = digit(digits[0]) << 4 | digit(digits[1]);
         }
         bytes
