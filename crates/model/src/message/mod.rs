@@ -3,6 +3,9 @@
 //! The core produces these, the store keeps them, `lineup-wire` writes them as envelopes. The
 //! encoding is a function of the fact, so a repeat is byte-equal (CALL-3).
 
+#[cfg(test)]
+mod tests;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
