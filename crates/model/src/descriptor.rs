@@ -123,6 +123,7 @@ impl BuiltIn {
 
 /// A length of time taken from an integer field of the input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Length {
     /// The unit of the field.
     pub unit: Unit,
@@ -156,6 +157,7 @@ impl Unit {
 
 /// What may end a call from outside, and what follows its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Terminal {
     /// Whether the calling agent may cancel it (CALL-10).
     #[serde(default)]
@@ -177,6 +179,7 @@ pub enum Exclusive {
 
 /// How an operation behaves (OP-3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct OperationRule {
     /// Runs only in the foreground; nothing but the user takes the foreground from it (ACT-10).
     #[serde(default)]
@@ -191,6 +194,7 @@ pub struct OperationRule {
 
 /// Where a call's work is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Target {
     /// Whether the instance that had the foreground before gets it back when the call is final.
     #[serde(default)]
