@@ -1,12 +1,20 @@
 //! The live state of one workspace, and how a change set changes it.
 
+mod agent;
 mod apply;
 pub mod change_set;
+mod clock;
 pub mod decision;
 mod draft;
 pub mod facts;
+mod host;
 pub mod input;
+mod miniapp;
 pub mod records;
+mod recovery;
+mod route;
+mod setup;
+mod view;
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -264,6 +272,26 @@ impl Workspace {
             | Input::Recovered { .. } => {}
         }
         needs
+    }
+
+    /// Decides what an input changes. Total and pure; nothing is changed until the change set is
+    /// applied.
+    ///
+    /// # Errors
+    /// When the input is refused: then nothing changes (CALL-7).
+    pub fn decide(&self, input: &Input, facts: Facts<'_>) -> Decided {
+        match input {
+            Input::Agent(agent) => self.decide_agent(agent, facts),
+            Input::UiAction(action) => self.decide_ui_action(action, facts),
+            Input::HostIntent(intent) => self.decide_host_intent(intent, facts),
+            Input::HostReport(report) => self.decide_host_report(report, facts),
+            Input::MiniApp(asked) => self.decide_miniapp(asked, facts),
+            Input::App(report) => Ok(self.decide_app_report(report, facts)),
+            Input::Transport(report) => Ok(self.decide_transport(report, facts)),
+            Input::Setup(setup) => self.decide_setup(setup, facts),
+            Input::Clock => Ok(self.decide_clock(facts)),
+            Input::Recovered { manifests } => Ok(self.decide_recovered(manifests, facts)),
+        }
     }
 
     /// The earliest moment at which time alone changes something.

@@ -1,0 +1,102 @@
+//! Coming back up: an input like any other (DUR-4).
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use lineup_model::{AppScope, ErrorCode, Manifest, limits, message::Fault};
+
+use super::{Workspace, change_set::Kept, decision::Decision, draft::Draft, facts::Facts};
+use crate::{
+    action::{self, Action, ActionInput},
+    activation::Activation,
+    call::CallState,
+    journal::{Happened, Origin},
+    registry::Installed,
+};
+
+impl Workspace {
+    pub(super) fn decide_recovered(&self, manifests: &[Arc<Manifest>], facts: Facts<'_>) -> Decision {
+        let mut draft = Draft::new(self, facts.now, Origin::runtime());
+        draft.record(Happened::Recovered, self.id.as_str(), None);
+        draft.register(manifests);
+        // What was due while the Runtime was down is settled first: a late deadline is completed,
+        // whatever happens to its instance now (OP-4).
+        draft.due();
+        draft.resume_activations();
+        draft.hand_over_again();
+        draft.publish_all();
+        draft.done()
+    }
+}
+
+impl Draft {
+    /// Installs what is hosted now and removes what is not.
+    fn register(&mut self, manifests: &[Arc<Manifest>]) {
+        let hosted: BTreeSet<AppScope> = manifests.iter().map(|manifest| manifest.app_scope.clone()).collect();
+        for manifest in manifests {
+            let installed = self.workspace.apps.get(&manifest.app_scope);
+            if installed.is_some_and(|app| app.manifest.digest == manifest.digest) {
+                continue;
+            }
+            self.record(Happened::AppsRegistered, manifest.app_scope.as_str(), None);
+            let new: Vec<_> = manifest
+                .tools
+                .iter()
+                .filter(|tool| !self.workspace.compiled.contains_key(&tool.digest()))
+                .map(|tool| Arc::new(tool.clone()))
+                .collect();
+            let put = Kept::Put(Arc::new(Installed { manifest: manifest.clone() }));
+            self.change(|set| {
+                set.descriptors.extend(new);
+                set.apps.push(put);
+            });
+        }
+        let removed: Vec<AppScope> =
+            self.workspace.apps.keys().filter(|scope| !hosted.contains(*scope)).cloned().collect();
+        for scope in removed {
+            self.record(Happened::AppsRegistered, scope.as_str(), None);
+            self.disable(&scope);
+            self.change(|set| set.apps.push(Kept::Gone(scope)));
+        }
+    }
+
+    /// An activation that was under way goes on, with its whole limit: what was reported towards it
+    /// is gone, and Hosts have yet to come back.
+    fn resume_activations(&mut self) {
+        let under_way: Vec<_> = self.workspace.activations.values().cloned().collect();
+        for activation in under_way {
+            let limit = self.now.effective.plus(limits::ACTIVATION_MS);
+            self.put_activation(Activation { limit, full_limit: limit, ..Activation::clone(&activation) });
+        }
+    }
+
+    /// Work that a handler had is handed over again: the next attempt (DUR-4).
+    fn hand_over_again(&mut self) {
+        let running: Vec<_> = self
+            .workspace
+            .calls
+            .values()
+            .filter(|call| matches!(call.state, CallState::Running { .. }))
+            .map(|call| call.key().clone())
+            .collect();
+        for key in running {
+            self.hand_over(&key);
+        }
+        let actions: Vec<_> = self.workspace.actions.values().cloned().collect();
+        for open in actions {
+            match action::decide(open.generation, ActionInput::Deliver) {
+                action::Transition::Delivered(generation) => {
+                    self.record(Happened::ActionDelivered, open.id.as_str(), None);
+                    self.put_action(Action { generation, ..Action::clone(&open) });
+                }
+                action::Transition::Exhausted => {
+                    let fault = Fault::new(
+                        ErrorCode::AppDeliveryExhausted,
+                        format!("the app did not handle the action in {} attempts", limits::DELIVERY_ATTEMPTS),
+                    );
+                    self.end_action(&open, Some(&fault));
+                }
+                action::Transition::Final | action::Transition::Stale => {}
+            }
+        }
+    }
+}
