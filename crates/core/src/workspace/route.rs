@@ -21,7 +21,7 @@ use crate::{
     activation::{self, Activation, ActivationInput, Asked, Failure},
     call::{self, Call, CallInput, CallState},
     instance::{Instance, InstanceInput, InstanceState},
-    journal::{Body, Happened},
+    journal::Happened,
     operation::{self, By, Operation, OperationEnd, OperationInput},
 };
 
@@ -74,7 +74,7 @@ impl Draft {
             Way::Wait(activation, instance) => {
                 let prefix = (activation.clone(), crate::Seq(0));
                 let waiting =
-                    self.workspace.waiting.range(prefix..).take_while(|((id, _), ())| *id == activation).count();
+                    self.workspace.waiting.range(prefix..).take_while(|((id, _), _)| *id == activation).count();
                 if waiting >= limits::WAITING_PER_INSTANCE {
                     return Err(Rejected::of(
                         self.origin().clone(),
@@ -444,8 +444,8 @@ impl Draft {
         self.workspace
             .waiting
             .range(from..)
-            .take_while(|((id, _), ())| id == activation)
-            .map(|((_, seq), ())| seq.call_key())
+            .take_while(|((id, _), _)| id == activation)
+            .map(|((_, seq), _)| seq.call_key())
             .collect()
     }
 
