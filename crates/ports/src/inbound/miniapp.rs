@@ -3,6 +3,7 @@
 //! name no other instance, call or conversation.
 
 use async_trait::async_trait;
+pub use lineup_core::instance::InstanceState;
 pub use lineup_core::miniapp::{
     CallView, InboxMessage, MiniAppAnswer, MiniAppContext, MiniAppRequest, OperationState, OperationView, Step, Work,
 };
@@ -16,6 +17,7 @@ pub trait MiniAppRequests: Send + Sync {
     /// Each request has one kind of answer, named at its variant. A write with a step that was used
     /// before in the same delivery's call or action gets the recorded answer again and changes
     /// nothing; with other content it is refused as `handler_diverged` and the call ends so (DUR-4).
+    /// A write that was refused has used no step.
     /// Dropping the future does not take a request back.
     ///
     /// # Errors

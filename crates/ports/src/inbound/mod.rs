@@ -5,6 +5,6 @@ pub mod miniapp;
 
 pub use entries::{Agents, HostIntents, Inspect, InspectQuery, SetUp, UiActions};
 pub use miniapp::{
-    CallView, InboxMessage, MiniAppAnswer, MiniAppContext, MiniAppRequest, MiniAppRequests, OperationState,
-    OperationView, Step, Work,
+    CallView, InboxMessage, InstanceState, MiniAppAnswer, MiniAppContext, MiniAppRequest, MiniAppRequests,
+    OperationState, OperationView, Step, Work,
 };

@@ -1,0 +1,236 @@
+//! From facts to Rust.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{format_ident, quote, quote_spanned};
+use syn::{Type, spanned::Spanned};
+
+use crate::{
+    facts::{Action, App, Facts, Operation, Performer, Tool, Word},
+    mistake::Mistakes,
+    parse, validate,
+};
+
+/// The whole way. With mistakes, everything that is right is still written, so that the compiler
+/// says nothing about names that only the mistakes keep away.
+pub(crate) fn define_agent_tools(input: TokenStream) -> TokenStream {
+    let mut mistakes = Mistakes::default();
+    let items = parse::declaration(input, &mut mistakes);
+    let facts = validate::facts(items, &mut mistakes);
+    let code = facts.map(|facts| expand(&facts, committed_manifest().as_deref())).unwrap_or_default();
+    let errors = mistakes.into_tokens();
+    quote!(#errors #code)
+}
+
+/// The crate's committed manifest, when there is one (INV-2).
+fn committed_manifest() -> Option<String> {
+    let path = std::path::Path::new(&std::env::var_os("CARGO_MANIFEST_DIR")?).join("manifest.json");
+    path.is_file().then(|| "/manifest.json".to_owned())
+}
+
+pub(crate) fn expand(facts: &Facts, committed: Option<&str>) -> TokenStream {
+    let Facts { app, tools, actions } = facts;
+    let name = &app.name;
+    let docs = &app.docs;
+    let doc = docs.is_empty().then(|| format!("The MiniApp `{}`.", app.scope)).map(|text| quote!(#[doc = #text]));
+    let hooks = (!app.hooks).then(|| quote!(impl ::lineup_sdk::MiniApp for #name {}));
+    let app_facts = app_facts(app, committed);
+    let tools = tools.iter().map(|tool| expand_tool(name, tool));
+    let actions = actions.iter().map(|action| expand_action(name, action));
+    quote! {
+        #doc
+        #(#docs)*
+        #[derive(Clone, Copy, Debug, Default)]
+        pub struct #name;
+
+        #hooks
+
+        /// The MiniApp as the Runtime gets it: its declaration and its handlers.
+        #[must_use]
+        pub fn bundle() -> ::lineup_sdk::Bundle {
+            ::lineup_sdk::__private::Builder::new(#name, #app_facts)
+                #(#tools)*
+                #(#actions)*
+                .build()
+        }
+    }
+}
+
+fn app_facts(app: &App, committed: Option<&str>) -> TokenStream {
+    let App { docs: _, name: _, scope, kind, version, min_host, surfaces, surface_required, subscriptions, capabilities, hooks: _ } =
+        app;
+    let kind = variant("Kind", *kind);
+    let version = version.as_ref().map_or_else(|| quote!(::core::env!("CARGO_PKG_VERSION")), |version| quote!(#version));
+    let surfaces = surfaces.iter().map(|surface| {
+        let (id, title) = (&surface.id, &surface.title);
+        quote!((#id, #title))
+    });
+    let committed = match committed {
+        Some(file) => quote!(::core::option::Option::Some(::core::include_str!(::core::concat!(
+            ::core::env!("CARGO_MANIFEST_DIR"),
+            #file
+        )))),
+        None => quote!(::core::option::Option::None),
+    };
+    quote! {
+        ::lineup_sdk::__private::AppFacts {
+            scope: #scope,
+            version: #version,
+            kind: #kind,
+            min_host: #min_host,
+            surface_required: #surface_required,
+            surfaces: &[#(#surfaces),*],
+            subscriptions: &[#(#subscriptions),*],
+            capabilities: &[#(#capabilities),*],
+            committed: #committed,
+        }
+    }
+}
+
+fn expand_tool(app: &syn::Ident, tool: &Tool) -> TokenStream {
+    let facts = tool_facts(tool);
+    match &tool.performer {
+        Performer::Handler { path, output } => {
+            let handler = handler(app, &quote!(Call), tool.input.as_ref(), path, output);
+            quote!(.tool(#facts, #handler))
+        }
+        Performer::DeadlineStart { .. } | Performer::DeadlineInterrupt => quote!(.built_in(#facts)),
+    }
+}
+
+fn tool_facts(tool: &Tool) -> TokenStream {
+    let Tool {
+        method,
+        description,
+        input,
+        version,
+        invocation,
+        readiness,
+        performer,
+        timeout_ms,
+        risk,
+        visibility,
+        permissions,
+        host,
+        cancellable,
+        closes_instance,
+        restore_previous_focus,
+        operation,
+    } = tool;
+    let input_schema = schema(input.as_ref(), &format_ident!("input_type"));
+    let result = result(performer, input.as_ref());
+    let (invocation, readiness) = (variant("Invocation", *invocation), variant("Readiness", *readiness));
+    let (risk, visibility) = (variant("Risk", *risk), variant("Visibility", *visibility));
+    let Operation { needs_foreground, ends_on_leaving, exclusive } = operation;
+    let exclusive = match exclusive {
+        Some(word) => {
+            let word = variant("Exclusive", *word);
+            quote!(::core::option::Option::Some(#word))
+        }
+        None => quote!(::core::option::Option::None),
+    };
+    quote! {
+        ::lineup_sdk::__private::ToolFacts {
+            method: #method,
+            version: #version,
+            description: #description,
+            input: #input_schema,
+            result: #result,
+            invocation: #invocation,
+            readiness: #readiness,
+            permissions: &[#(#permissions),*],
+            risk: #risk,
+            visibility: #visibility,
+            timeout_ms: #timeout_ms,
+            terminal: ::lineup_sdk::__private::Terminal {
+                agent_may_cancel: #cancellable,
+                closes_instance: #closes_instance,
+            },
+            operation: ::lineup_sdk::__private::OperationRule {
+                needs_foreground: #needs_foreground,
+                ends_on_leaving: #ends_on_leaving,
+                exclusive: #exclusive,
+            },
+            target: ::lineup_sdk::__private::Target { restore_previous_focus: #restore_previous_focus },
+            host: &[#(#host),*],
+        }
+    }
+}
+
+fn result(performer: &Performer, input: Option<&Type>) -> TokenStream {
+    match performer {
+        Performer::Handler { path: _, output } => {
+            let output = schema(named(output), &format_ident!("output_type"));
+            quote!(::lineup_sdk::__private::Performer::Handler(#output))
+        }
+        Performer::DeadlineStart { unit, field, when_busy } => {
+            let unit = variant("Unit", *unit);
+            let name = field.to_string();
+            // Names the field in Rust, too, so that a missing or unfit one is found at its own place.
+            let check = quote_spanned! {field.span()=>
+                let _ = |input: &#input| ::lineup_sdk::__private::length(&input.#field);
+            };
+            quote! {{
+                #check
+                ::lineup_sdk::__private::Performer::DeadlineStart { unit: #unit, field: #name, when_busy: #when_busy }
+            }}
+        }
+        Performer::DeadlineInterrupt => quote!(::lineup_sdk::__private::Performer::DeadlineInterrupt),
+    }
+}
+
+fn expand_action(app: &syn::Ident, action: &Action) -> TokenStream {
+    let Action { method, description, input, handler: path, confirm } = action;
+    let input_schema = schema(input.as_ref(), &format_ident!("input_type"));
+    let unit: Type = syn::parse_quote!(());
+    let handler = handler(app, &quote!(Action), input.as_ref(), path, &unit);
+    quote! {
+        .action(
+            ::lineup_sdk::__private::ActionFacts {
+                method: #method,
+                description: #description,
+                input: #input_schema,
+                confirm: #confirm,
+            },
+            #handler,
+        )
+    }
+}
+
+/// The closure that calls a handler; its mistakes are found at the handler's name.
+fn handler(app: &syn::Ident, given: &TokenStream, input: Option<&Type>, path: &syn::Path, output: &Type) -> TokenStream {
+    let input = input.map_or_else(|| quote!(()), |input| quote!(#input));
+    let span = path.span().resolved_at(Span::mixed_site());
+    let call = quote_spanned! {span=>
+        ::lineup_sdk::__private::run::<#output, _>(async move { #path(&app, &sdk, given).await })
+    };
+    quote! {
+        |app: ::std::sync::Arc<#app>, sdk: ::lineup_sdk::Sdk, given: ::lineup_sdk::#given<#input>| #call
+    }
+}
+
+/// The schema of a type, with an assertion at the type's own place; `()` has an empty one.
+fn schema(ty: Option<&Type>, assertion: &syn::Ident) -> TokenStream {
+    match ty {
+        Some(ty) => {
+            let span = ty.span();
+            quote_spanned! {span=> {
+                ::lineup_sdk::__private::#assertion::<#ty>();
+                ::lineup_sdk::__private::SchemaOf::type_of::<#ty>()
+            }}
+        }
+        None => quote!(::lineup_sdk::__private::SchemaOf::nothing()),
+    }
+}
+
+/// A type other than `()`.
+fn named(ty: &Type) -> Option<&Type> {
+    match ty {
+        Type::Tuple(tuple) if tuple.elems.is_empty() => None,
+        other => Some(other),
+    }
+}
+
+fn variant(name: &str, word: Word) -> TokenStream {
+    let (name, word) = (format_ident!("{name}"), format_ident!("{}", word.variant));
+    quote!(::lineup_sdk::__private::#name::#word)
+}

@@ -1,0 +1,58 @@
+//! Whether the committed manifest says what the source says (INV-2).
+
+use lineup_model::Manifest;
+use serde_json::Value;
+
+use super::Unfit;
+
+/// Why a bundle is refused at start.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Drift {
+    /// The source declares what cannot go into a manifest.
+    #[error("the declaration cannot be published: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    Unfit(Vec<Unfit>),
+    /// The crate was compiled without a `manifest.json` beside its `Cargo.toml`.
+    #[error("there is no manifest.json; `cargo xtask manifests` writes it")]
+    Missing,
+    /// The committed `manifest.json` is not JSON.
+    #[error("manifest.json cannot be read ({0}); `cargo xtask manifests` writes it anew")]
+    Unreadable(String),
+    /// The committed `manifest.json` says something else than the source; the places as JSON
+    /// pointers.
+    #[error("manifest.json differs from the source at {}; `cargo xtask manifests` writes it anew", .0.join(", "))]
+    Differs(Vec<String>),
+}
+
+/// The places that a report names; the rest follows from mending them.
+const PLACES: usize = 8;
+
+pub(super) fn compare(compiled: &Manifest, committed: Option<&str>) -> Result<(), Drift> {
+    let committed = committed.ok_or(Drift::Missing)?;
+    let committed: Value = serde_json::from_str(committed).map_err(|error| Drift::Unreadable(error.to_string()))?;
+    let compiled = serde_json::to_value(compiled).expect("a manifest is plain JSON");
+    let mut places = Vec::new();
+    differences(&compiled, &committed, String::new(), &mut places);
+    if places.is_empty() { Ok(()) } else { Err(Drift::Differs(places)) }
+}
+
+fn differences(one: &Value, other: &Value, at: String, places: &mut Vec<String>) {
+    if places.len() >= PLACES || one == other {
+        return;
+    }
+    match (one, other) {
+        (Value::Object(one), Value::Object(other)) => {
+            let keys: std::collections::BTreeSet<&String> = one.keys().chain(other.keys()).collect();
+            for key in keys {
+                let (one, other) = (one.get(key).unwrap_or(&Value::Null), other.get(key).unwrap_or(&Value::Null));
+                differences(one, other, format!("{at}/{key}"), places);
+            }
+        }
+        (Value::Array(one), Value::Array(other)) if one.len() == other.len() => {
+            for (index, (one, other)) in one.iter().zip(other).enumerate() {
+                differences(one, other, format!("{at}/{index}"), places);
+            }
+        }
+        _ => places.push(at),
+    }
+}
