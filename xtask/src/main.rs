@@ -1,1 +1,36 @@
-fn main() {}
+//! What a developer of this repository runs: `cargo xtask <command>`.
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+mod manifests;
+
+#[derive(Parser)]
+#[command(name = "xtask", about = "The commands of this repository")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Writes `manifest.json` of every MiniApp from its source.
+    Manifests(manifests::Manifests),
+}
+
+fn main() -> ExitCode {
+    let done = match Arguments::parse().command {
+        Command::Manifests(command) => manifests::run(&command),
+    };
+    match done {
+        Ok(said) => {
+            println!("{said}");
+            ExitCode::SUCCESS
+        }
+        Err(problem) => {
+            eprintln!("{problem}");
+            ExitCode::FAILURE
+        }
+    }
+}

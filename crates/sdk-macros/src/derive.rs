@@ -7,19 +7,17 @@
 
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
-use syn::{Data, DeriveInput, Fields};
+use syn::{Attribute, Data, DeriveInput, Fields};
 
 const SERDE: &str = "::lineup_sdk::__private::serde";
 const SCHEMARS: &str = "::lineup_sdk::__private::schemars";
 
 pub(crate) fn deserialize(input: TokenStream) -> TokenStream {
-    forward(input, |name, copy, item| {
-        let closed = (is_closed(item)).then(|| quote!(#[serde(deny_unknown_fields)]));
+    forward(input, &["serde", "cfg"], |name, copy, item| {
         let remote = name.to_string();
         quote! {
             #[derive(::lineup_sdk::__private::serde::Deserialize)]
             #[serde(crate = #SERDE, remote = #remote)]
-            #closed
             #item
 
             #[automatically_derived]
@@ -36,7 +34,7 @@ pub(crate) fn deserialize(input: TokenStream) -> TokenStream {
 }
 
 pub(crate) fn serialize(input: TokenStream) -> TokenStream {
-    forward(input, |name, copy, item| {
+    forward(input, &["serde", "cfg"], |name, copy, item| {
         let remote = name.to_string();
         quote! {
             #[derive(::lineup_sdk::__private::serde::Serialize)]
@@ -57,35 +55,40 @@ pub(crate) fn serialize(input: TokenStream) -> TokenStream {
 }
 
 pub(crate) fn json_schema(input: TokenStream) -> TokenStream {
-    forward(input, |name, copy, item| {
-        let text = name.to_string();
-        quote! {
-            #[derive(::lineup_sdk::__private::schemars::JsonSchema)]
-            #[schemars(crate = #SCHEMARS)]
-            #item
+    forward(
+        input,
+        &["serde", "schemars", "doc", "cfg", "deprecated"],
+        |name, copy, item| {
+            let text = name.to_string();
+            quote! {
+                #[derive(::lineup_sdk::__private::schemars::JsonSchema)]
+                #[schemars(crate = #SCHEMARS)]
+                #item
 
-            #[automatically_derived]
-            impl ::lineup_sdk::__private::schemars::JsonSchema for #name {
-                fn schema_name() -> ::std::borrow::Cow<'static, str> {
-                    ::std::borrow::Cow::Borrowed(#text)
-                }
+                #[automatically_derived]
+                impl ::lineup_sdk::__private::schemars::JsonSchema for #name {
+                    fn schema_name() -> ::std::borrow::Cow<'static, str> {
+                        ::std::borrow::Cow::Borrowed(#text)
+                    }
 
-                fn schema_id() -> ::std::borrow::Cow<'static, str> {
-                    ::std::borrow::Cow::Borrowed(::core::concat!(::core::module_path!(), "::", #text))
-                }
+                    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+                        ::std::borrow::Cow::Borrowed(::core::concat!(::core::module_path!(), "::", #text))
+                    }
 
-                fn json_schema(
-                    generator: &mut ::lineup_sdk::__private::schemars::SchemaGenerator,
-                ) -> ::lineup_sdk::__private::schemars::Schema {
-                    <#copy as ::lineup_sdk::__private::schemars::JsonSchema>::json_schema(generator)
+                    fn json_schema(
+                        generator: &mut ::lineup_sdk::__private::schemars::SchemaGenerator,
+                    ) -> ::lineup_sdk::__private::schemars::Schema {
+                        <#copy as ::lineup_sdk::__private::schemars::JsonSchema>::json_schema(generator)
+                    }
                 }
             }
-        }
-    })
+        },
+    )
 }
 
 fn forward(
     input: TokenStream,
+    read: &[&str],
     write: impl FnOnce(&Ident, &Ident, &DeriveInput) -> TokenStream,
 ) -> TokenStream {
     match syn::parse2::<DeriveInput>(input).and_then(plain) {
@@ -93,8 +96,7 @@ fn forward(
             let name = item.ident.clone();
             item.ident = quote::format_ident!("__{name}");
             item.vis = syn::Visibility::Inherited;
-            // Only what the originals read; `#[must_use]` or `#[non_exhaustive]` are the real type's.
-            item.attrs.retain(read_by_the_originals);
+            keep_attributes(&mut item, read);
             let copy = item.ident.clone();
             let code = write(&name, &copy, &item);
             quote! {
@@ -120,18 +122,27 @@ fn plain(item: DeriveInput) -> syn::Result<DeriveInput> {
     ))
 }
 
-fn read_by_the_originals(attribute: &syn::Attribute) -> bool {
-    ["serde", "schemars", "doc", "cfg"].iter().any(|name| attribute.path().is_ident(name))
-}
-
-/// Whether unknown members are to be refused: structs with named fields, none of them flattened.
-fn is_closed(item: &DeriveInput) -> bool {
-    let Data::Struct(data) = &item.data else { return false };
-    let Fields::Named(fields) = &data.fields else { return false };
-    let says = |attributes: &[syn::Attribute], word: &str| {
-        attributes.iter().filter(|attribute| attribute.path().is_ident("serde")).any(|attribute| {
-            attribute.meta.require_list().is_ok_and(|list| list.tokens.to_string().contains(word))
-        })
+/// Keeps the attributes that the original derive reads; others, such as `#[must_use]`, are the real
+/// type's alone.
+fn keep_attributes(item: &mut DeriveInput, read: &[&str]) {
+    let keep = |attributes: &mut Vec<Attribute>| {
+        attributes.retain(|attribute| read.iter().any(|name| attribute.path().is_ident(name)));
     };
-    !says(&item.attrs, "deny_unknown_fields") && !fields.named.iter().any(|field| says(&field.attrs, "flatten"))
+    keep(&mut item.attrs);
+    let of_fields =
+        |fields: &mut Fields| fields.iter_mut().for_each(|field| keep(&mut field.attrs));
+    match &mut item.data {
+        Data::Struct(data) => of_fields(&mut data.fields),
+        Data::Enum(data) => {
+            for variant in &mut data.variants {
+                keep(&mut variant.attrs);
+                of_fields(&mut variant.fields);
+            }
+        }
+        Data::Union(data) => data
+            .fields
+            .named
+            .iter_mut()
+            .for_each(|field| keep(&mut field.attrs)),
+    }
 }

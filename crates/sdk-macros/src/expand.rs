@@ -1,6 +1,6 @@
 //! From facts to Rust.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::{Type, spanned::Spanned};
 
@@ -16,7 +16,9 @@ pub(crate) fn define_agent_tools(input: TokenStream) -> TokenStream {
     let mut mistakes = Mistakes::default();
     let items = parse::declaration(input, &mut mistakes);
     let facts = validate::facts(items, &mut mistakes);
-    let code = facts.map(|facts| expand(&facts, committed_manifest().as_deref())).unwrap_or_default();
+    let code = facts
+        .map(|facts| expand(&facts, committed_manifest().as_deref()))
+        .unwrap_or_default();
     let errors = mistakes.into_tokens();
     quote!(#errors #code)
 }
@@ -28,10 +30,17 @@ fn committed_manifest() -> Option<String> {
 }
 
 pub(crate) fn expand(facts: &Facts, committed: Option<&str>) -> TokenStream {
-    let Facts { app, tools, actions } = facts;
+    let Facts {
+        app,
+        tools,
+        actions,
+    } = facts;
     let name = &app.name;
     let docs = &app.docs;
-    let doc = docs.is_empty().then(|| format!("The MiniApp `{}`.", app.scope)).map(|text| quote!(#[doc = #text]));
+    let doc = docs
+        .is_empty()
+        .then(|| format!("The MiniApp `{}`.", app.scope))
+        .map(|text| quote!(#[doc = #text]));
     let hooks = (!app.hooks).then(|| quote!(impl ::lineup_sdk::MiniApp for #name {}));
     let app_facts = app_facts(app, committed);
     let tools = tools.iter().map(|tool| expand_tool(name, tool));
@@ -56,19 +65,35 @@ pub(crate) fn expand(facts: &Facts, committed: Option<&str>) -> TokenStream {
 }
 
 fn app_facts(app: &App, committed: Option<&str>) -> TokenStream {
-    let App { docs: _, name: _, scope, kind, version, min_host, surfaces, surface_required, subscriptions, capabilities, hooks: _ } =
-        app;
+    let App {
+        docs: _,
+        name: _,
+        scope,
+        kind,
+        version,
+        min_host,
+        surfaces,
+        surface_required,
+        subscriptions,
+        capabilities,
+        hooks: _,
+    } = app;
     let kind = variant("Kind", *kind);
-    let version = version.as_ref().map_or_else(|| quote!(::core::env!("CARGO_PKG_VERSION")), |version| quote!(#version));
+    let version = version.as_ref().map_or_else(
+        || quote!(::core::env!("CARGO_PKG_VERSION")),
+        |version| quote!(#version),
+    );
     let surfaces = surfaces.iter().map(|surface| {
         let (id, title) = (&surface.id, &surface.title);
         quote!((#id, #title))
     });
     let committed = match committed {
-        Some(file) => quote!(::core::option::Option::Some(::core::include_str!(::core::concat!(
-            ::core::env!("CARGO_MANIFEST_DIR"),
-            #file
-        )))),
+        Some(file) => quote!(::core::option::Option::Some(::core::include_str!(
+            ::core::concat!(
+                ::core::env!("CARGO_MANIFEST_DIR"),
+                #file
+            )
+        ))),
         None => quote!(::core::option::Option::None),
     };
     quote! {
@@ -86,7 +111,7 @@ fn app_facts(app: &App, committed: Option<&str>) -> TokenStream {
     }
 }
 
-fn expand_tool(app: &syn::Ident, tool: &Tool) -> TokenStream {
+fn expand_tool(app: &Ident, tool: &Tool) -> TokenStream {
     let facts = tool_facts(tool);
     match &tool.performer {
         Performer::Handler { path, output } => {
@@ -118,9 +143,16 @@ fn tool_facts(tool: &Tool) -> TokenStream {
     } = tool;
     let input_schema = schema(input.as_ref(), &format_ident!("input_type"));
     let result = result(performer, input.as_ref());
-    let (invocation, readiness) = (variant("Invocation", *invocation), variant("Readiness", *readiness));
+    let (invocation, readiness) = (
+        variant("Invocation", *invocation),
+        variant("Readiness", *readiness),
+    );
     let (risk, visibility) = (variant("Risk", *risk), variant("Visibility", *visibility));
-    let Operation { needs_foreground, ends_on_leaving, exclusive } = operation;
+    let Operation {
+        needs_foreground,
+        ends_on_leaving,
+        exclusive,
+    } = operation;
     let exclusive = match exclusive {
         Some(word) => {
             let word = variant("Exclusive", *word);
@@ -162,7 +194,11 @@ fn result(performer: &Performer, input: Option<&Type>) -> TokenStream {
             let output = schema(named(output), &format_ident!("output_type"));
             quote!(::lineup_sdk::__private::Performer::Handler(#output))
         }
-        Performer::DeadlineStart { unit, field, when_busy } => {
+        Performer::DeadlineStart {
+            unit,
+            field,
+            when_busy,
+        } => {
             let unit = variant("Unit", *unit);
             let name = field.to_string();
             // Names the field in Rust, too, so that a missing or unfit one is found at its own place.
@@ -174,12 +210,20 @@ fn result(performer: &Performer, input: Option<&Type>) -> TokenStream {
                 ::lineup_sdk::__private::Performer::DeadlineStart { unit: #unit, field: #name, when_busy: #when_busy }
             }}
         }
-        Performer::DeadlineInterrupt => quote!(::lineup_sdk::__private::Performer::DeadlineInterrupt),
+        Performer::DeadlineInterrupt => {
+            quote!(::lineup_sdk::__private::Performer::DeadlineInterrupt)
+        }
     }
 }
 
-fn expand_action(app: &syn::Ident, action: &Action) -> TokenStream {
-    let Action { method, description, input, handler: path, confirm } = action;
+fn expand_action(app: &Ident, action: &Action) -> TokenStream {
+    let Action {
+        method,
+        description,
+        input,
+        handler: path,
+        confirm,
+    } = action;
     let input_schema = schema(input.as_ref(), &format_ident!("input_type"));
     let unit: Type = syn::parse_quote!(());
     let handler = handler(app, &quote!(Action), input.as_ref(), path, &unit);
@@ -197,19 +241,27 @@ fn expand_action(app: &syn::Ident, action: &Action) -> TokenStream {
 }
 
 /// The closure that calls a handler; its mistakes are found at the handler's name.
-fn handler(app: &syn::Ident, given: &TokenStream, input: Option<&Type>, path: &syn::Path, output: &Type) -> TokenStream {
+fn handler(
+    app: &Ident,
+    given: &TokenStream,
+    input: Option<&Type>,
+    path: &syn::Path,
+    output: &Type,
+) -> TokenStream {
     let input = input.map_or_else(|| quote!(()), |input| quote!(#input));
     let span = path.span().resolved_at(Span::mixed_site());
+    let [the_app, sdk, work] =
+        ["app", "sdk", "work"].map(|name| Ident::new(name, Span::mixed_site()));
     let call = quote_spanned! {span=>
-        ::lineup_sdk::__private::run::<#output, _>(async move { #path(&app, &sdk, given).await })
+        ::lineup_sdk::__private::run::<#output, _>(async move { #path(&#the_app, &#sdk, #work).await })
     };
     quote! {
-        |app: ::std::sync::Arc<#app>, sdk: ::lineup_sdk::Sdk, given: ::lineup_sdk::#given<#input>| #call
+        |#the_app: ::std::sync::Arc<#app>, #sdk: ::lineup_sdk::Sdk, #work: ::lineup_sdk::#given<#input>| #call
     }
 }
 
 /// The schema of a type, with an assertion at the type's own place; `()` has an empty one.
-fn schema(ty: Option<&Type>, assertion: &syn::Ident) -> TokenStream {
+fn schema(ty: Option<&Type>, assertion: &Ident) -> TokenStream {
     match ty {
         Some(ty) => {
             let span = ty.span();

@@ -85,7 +85,6 @@ pub fn define_agent_tools(input: TokenStream) -> TokenStream {
 }
 
 /// serde's `Deserialize`, for crates that depend on the SDK alone. Takes the `#[serde(…)]` attributes.
-/// Unknown members are refused, as the published schema says (INV-5).
 #[proc_macro_derive(Deserialize, attributes(serde, schemars))]
 pub fn deserialize(input: TokenStream) -> TokenStream {
     derive::deserialize(input.into()).into()

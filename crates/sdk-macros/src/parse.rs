@@ -17,6 +17,10 @@ const TOOL_LINE: &str = "tool start(Start) -> Started { version: 1, … }";
 const ACTION_LINE: &str = "action set_state(SetState) { handler: MyApp::set_state }";
 
 /// One item.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there are a handful, for the time of one expansion"
+)]
 pub(crate) enum Item {
     App(AppItem),
     Tool(ToolItem),
@@ -58,7 +62,10 @@ pub(crate) struct Clause {
 
 /// Reads every item that can be read.
 pub(crate) fn declaration(tokens: TokenStream, mistakes: &mut Mistakes) -> Vec<Item> {
-    cut_items(tokens).into_iter().filter_map(|item| read_item(item, mistakes)).collect()
+    cut_items(tokens)
+        .into_iter()
+        .filter_map(|item| read_item(item, mistakes))
+        .collect()
 }
 
 /// Reads the clauses between braces.
@@ -78,7 +85,8 @@ fn cut_items(tokens: TokenStream) -> Vec<TokenStream> {
             TokenTree::Ident(_) | TokenTree::Literal(_) => false,
         };
         // `{ … };` is one item, not two.
-        let stray = item.is_empty() && matches!(&token, TokenTree::Punct(punct) if punct.as_char() == ';');
+        let stray =
+            item.is_empty() && matches!(&token, TokenTree::Punct(punct) if punct.as_char() == ';');
         if stray && !items.is_empty() {
             continue;
         }
@@ -116,14 +124,20 @@ fn read_item(tokens: TokenStream, mistakes: &mut Mistakes) -> Option<Item> {
     let read = |input: ParseStream<'_>| {
         let docs = input.call(Attribute::parse_outer)?;
         let keyword: Ident = input.parse().map_err(|error| {
-            say(error.span(), "an item starts with `app`, `tool` or `action`", TOOL_LINE)
+            say(
+                error.span(),
+                "an item starts with `app`, `tool` or `action`",
+                TOOL_LINE,
+            )
         })?;
         let item = match keyword.to_string().as_str() {
             "app" => Item::App(app(docs, input)?),
             "tool" => Item::Tool(tool(docs, input)?),
             "action" => Item::Action(action(docs, input)?),
             other => {
-                let found = format!("`{other}` is not an item: an item starts with `app`, `tool` or `action`");
+                let found = format!(
+                    "`{other}` is not an item: an item starts with `app`, `tool` or `action`"
+                );
                 let rest: TokenStream = input.parse()?;
                 drop(rest);
                 return Err(say(keyword.span(), &found, TOOL_LINE));
@@ -133,7 +147,9 @@ fn read_item(tokens: TokenStream, mistakes: &mut Mistakes) -> Option<Item> {
         Ok(item)
     };
     let mut item = mistakes.keep(Parser::parse2(read, tokens))?;
-    let read = body.map(|group| clauses(group.stream(), mistakes)).unwrap_or_default();
+    let read = body
+        .map(|group| clauses(group.stream(), mistakes))
+        .unwrap_or_default();
     match &mut item {
         Item::App(app) => app.clauses = read,
         Item::Tool(tool) => tool.clauses = read,
@@ -143,30 +159,57 @@ fn read_item(tokens: TokenStream, mistakes: &mut Mistakes) -> Option<Item> {
 }
 
 fn app(docs: Vec<Attribute>, input: ParseStream<'_>) -> syn::Result<AppItem> {
-    let name = input
-        .parse()
-        .map_err(|error| say(error.span(), "`app` needs the name of a type, which the macro defines", APP_LINE))?;
-    input
-        .parse::<Token![in]>()
-        .map_err(|error| say(error.span(), "after the app's name comes `in` and the app's scope", APP_LINE))?;
-    let scope = input
-        .parse()
-        .map_err(|error| say(error.span(), "the app's scope is a text in double quotes", APP_LINE))?;
-    Ok(AppItem { docs, name, scope, clauses: Vec::new() })
+    let name = input.parse().map_err(|error| {
+        say(
+            error.span(),
+            "`app` needs the name of a type, which the macro defines",
+            APP_LINE,
+        )
+    })?;
+    input.parse::<Token![in]>().map_err(|error| {
+        say(
+            error.span(),
+            "after the app's name comes `in` and the app's scope",
+            APP_LINE,
+        )
+    })?;
+    let scope = input.parse().map_err(|error| {
+        say(
+            error.span(),
+            "the app's scope is a text in double quotes",
+            APP_LINE,
+        )
+    })?;
+    Ok(AppItem {
+        docs,
+        name,
+        scope,
+        clauses: Vec::new(),
+    })
 }
 
 fn tool(docs: Vec<Attribute>, input: ParseStream<'_>) -> syn::Result<ToolItem> {
     let (name, taken) = head("tool", input, TOOL_LINE)?;
     let output = if input.peek(Token![->]) {
         let arrow = input.parse()?;
-        let output = input
-            .parse()
-            .map_err(|error| say(error.span(), "after `->` comes the type that the tool returns", TOOL_LINE))?;
+        let output = input.parse().map_err(|error| {
+            say(
+                error.span(),
+                "after `->` comes the type that the tool returns",
+                TOOL_LINE,
+            )
+        })?;
         Some((arrow, output))
     } else {
         None
     };
-    Ok(ToolItem { docs, name, input: taken, output, clauses: Vec::new() })
+    Ok(ToolItem {
+        docs,
+        name,
+        input: taken,
+        output,
+        clauses: Vec::new(),
+    })
 }
 
 fn action(docs: Vec<Attribute>, input: ParseStream<'_>) -> syn::Result<ActionItem> {
@@ -177,15 +220,27 @@ fn action(docs: Vec<Attribute>, input: ParseStream<'_>) -> syn::Result<ActionIte
         let place = quote::quote!(#arrow #output);
         return Err(syn::Error::new_spanned(
             place,
-            format!("an action returns nothing to anybody\n\nwrite, for example:\n    {ACTION_LINE}"),
+            format!(
+                "an action returns nothing to anybody\n\nwrite, for example:\n    {ACTION_LINE}"
+            ),
         ));
     }
-    Ok(ActionItem { docs, name, input: taken, clauses: Vec::new() })
+    Ok(ActionItem {
+        docs,
+        name,
+        input: taken,
+        clauses: Vec::new(),
+    })
 }
 
 fn head(item: &str, input: ParseStream<'_>, line: &str) -> syn::Result<(Ident, Option<Type>)> {
-    let name =
-        input.parse().map_err(|error| say(error.span(), &format!("after `{item}` comes its name"), line))?;
+    let name = input.parse().map_err(|error| {
+        say(
+            error.span(),
+            &format!("after `{item}` comes its name"),
+            line,
+        )
+    })?;
     let group = match input.parse::<TokenTree>() {
         Ok(TokenTree::Group(group)) if group.delimiter() == Delimiter::Parenthesis => group,
         Ok(other) => {
@@ -193,12 +248,19 @@ fn head(item: &str, input: ParseStream<'_>, line: &str) -> syn::Result<(Ident, O
             drop(rest);
             return Err(say(
                 other.span(),
-                &format!("after the name of {} `{item}` comes its input type in parentheses, or `()`", article(item)),
+                &format!(
+                    "after the name of {} `{item}` comes its input type in parentheses, or `()`",
+                    article(item)
+                ),
                 line,
             ));
         }
         Err(error) => {
-            return Err(say(error.span(), "after the name comes the input type in parentheses, or `()`", line));
+            return Err(say(
+                error.span(),
+                "after the name comes the input type in parentheses, or `()`",
+                line,
+            ));
         }
     };
     if group.stream().is_empty() {
@@ -206,7 +268,11 @@ fn head(item: &str, input: ParseStream<'_>, line: &str) -> syn::Result<(Ident, O
     }
     let span = group.span();
     let taken = syn::parse2(group.stream()).map_err(|_| {
-        say(span, "in the parentheses stands one type, the input; its fields are what the agent fills in", line)
+        say(
+            span,
+            "in the parentheses stands one type, the input; its fields are what the agent fills in",
+            line,
+        )
     })?;
     Ok((name, Some(taken)))
 }
@@ -229,10 +295,22 @@ fn read_body(input: ParseStream<'_>, item: &Item, keyword: &Ident) -> syn::Resul
         Some(other) => {
             let rest: TokenStream = input.parse()?;
             drop(rest);
-            let wanted = if bodiless { "`;` or `{ … }`" } else { "`{ … }`" };
-            Err(say(other.span(), &format!("here the `{keyword}` goes on with {wanted}"), line))
+            let wanted = if bodiless {
+                "`;` or `{ … }`"
+            } else {
+                "`{ … }`"
+            };
+            Err(say(
+                other.span(),
+                &format!("here the `{keyword}` goes on with {wanted}"),
+                line,
+            ))
         }
-        None => Err(say(keyword.span(), &format!("this `{keyword}` has no end"), line)),
+        None => Err(say(
+            keyword.span(),
+            &format!("this `{keyword}` has no end"),
+            line,
+        )),
     }
 }
 
@@ -242,14 +320,23 @@ fn read_clause(input: ParseStream<'_>) -> syn::Result<Clause> {
         let comma: Token![,] = input.parse()?;
         return Err(say(comma.span, "a comma without a clause before it", LINE));
     }
-    let name: Ident =
-        input.parse().map_err(|error| say(error.span(), "a clause starts with its name", LINE))?;
+    let name: Ident = input
+        .parse()
+        .map_err(|error| say(error.span(), "a clause starts with its name", LINE))?;
     if input.is_empty() {
-        return Ok(Clause { name, label: None, value: TokenStream::new() });
+        return Ok(Clause {
+            name,
+            label: None,
+            value: TokenStream::new(),
+        });
     }
     if input.peek(LitStr) {
         let label = Some(input.parse()?);
-        return Ok(Clause { name, label, value: input.parse()? });
+        return Ok(Clause {
+            name,
+            label,
+            value: input.parse()?,
+        });
     }
     if !input.peek(Token![:]) || input.peek(Token![::]) {
         let span = input.span();
@@ -257,20 +344,34 @@ fn read_clause(input: ParseStream<'_>) -> syn::Result<Clause> {
         drop(rest);
         return Err(say(
             span,
-            &format!("after the name of the clause `{name}` comes `:` and its value; is a comma missing before this?"),
+            &format!(
+                "after the name of the clause `{name}` comes `:` and its value; is a comma missing before this?"
+            ),
             LINE,
         ));
     }
     let colon: Token![:] = input.parse()?;
     if input.is_empty() {
-        return Err(say(colon.span, &format!("the clause `{name}` has no value"), LINE));
+        return Err(say(
+            colon.span,
+            &format!("the clause `{name}` has no value"),
+            LINE,
+        ));
     }
     let value: TokenStream = input.parse()?;
     // `version: 1 invocation: operation`: a comma was forgotten.
     if let Some(next) = forgotten_comma(&value) {
-        return Err(say(next.span(), &format!("a comma is missing before `{next}`"), &format!("{name}: …, {next}: …,")));
+        return Err(say(
+            next.span(),
+            &format!("a comma is missing before `{next}`"),
+            &format!("{name}: …, {next}: …,"),
+        ));
     }
-    Ok(Clause { name, label: None, value })
+    Ok(Clause {
+        name,
+        label: None,
+        value,
+    })
 }
 
 /// The name of the clause that follows in the value of another.
@@ -296,8 +397,16 @@ pub(crate) fn doc_text(docs: &[Attribute], mistakes: &mut Mistakes) -> String {
     for attribute in docs {
         match &attribute.meta {
             syn::Meta::NameValue(meta) if meta.path.is_ident("doc") => {
-                if let syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(text), .. }) = &meta.value {
-                    lines.extend(text.value().lines().map(|line| line.strip_prefix(' ').unwrap_or(line).to_owned()));
+                if let syn::Expr::Lit(syn::ExprLit {
+                    lit: syn::Lit::Str(text),
+                    ..
+                }) = &meta.value
+                {
+                    lines.extend(
+                        text.value()
+                            .split('\n')
+                            .map(|line| line.strip_prefix(' ').unwrap_or(line).to_owned()),
+                    );
                 }
             }
             _ => mistakes.add(
@@ -313,7 +422,11 @@ pub(crate) fn doc_text(docs: &[Attribute], mistakes: &mut Mistakes) -> String {
 /// A literal's tokens as text, for messages.
 pub(crate) fn shown(tokens: &TokenStream) -> String {
     let text = tokens.to_string();
-    if text.chars().count() > 40 { format!("{}…", text.chars().take(40).collect::<String>()) } else { text }
+    if text.chars().count() > 40 {
+        format!("{}…", text.chars().take(40).collect::<String>())
+    } else {
+        text
+    }
 }
 
 /// The one literal that these tokens are.

@@ -61,26 +61,41 @@ impl SdkError {
         self.origin
     }
 
-    /// Whether the same handler may succeed when it is invoked again.
-    pub(crate) fn passes(&self) -> bool {
+    /// Whether the Runtime could not take the request now. Passed on with `?`, the handler is invoked
+    /// again; there is nothing to clean up.
+    #[must_use]
+    pub fn is_transient(&self) -> bool {
         self.origin == Origin::Runtime
-            && matches!(self.code, ErrorCode::StorageUnavailable | ErrorCode::WorkspaceMoved)
+            && matches!(
+                self.code,
+                ErrorCode::StorageUnavailable | ErrorCode::WorkspaceMoved
+            )
     }
 
     /// The fault that ends the call.
     pub(crate) fn into_fault(self) -> Fault {
         match self.origin {
-            Origin::Author | Origin::Cancelled => {
-                Fault { code: self.code, reason: self.reason, message: self.message, pointer: None }
+            Origin::Author | Origin::Cancelled => Fault {
+                code: self.code,
+                reason: self.reason,
+                message: self.message,
+                pointer: None,
+            },
+            Origin::Runtime => {
+                Fault::new(ErrorCode::ToolFailed, self.message).because(self.code.as_str())
             }
-            Origin::Runtime => Fault::new(ErrorCode::ToolFailed, self.message).because(self.code.as_str()),
         }
     }
 }
 
 impl From<Fault> for SdkError {
     fn from(fault: Fault) -> Self {
-        Self { code: fault.code, reason: fault.reason, message: fault.message, origin: Origin::Runtime }
+        Self {
+            code: fault.code,
+            reason: fault.reason,
+            message: fault.message,
+            origin: Origin::Runtime,
+        }
     }
 }
 
@@ -90,15 +105,21 @@ mod tests {
 
     #[test]
     fn a_refusal_passed_on_ends_the_call_as_tool_failed_with_its_code_as_reason() {
-        let error = SdkError::from(Fault::new(ErrorCode::LifecycleDenied, "a focus period is running"));
-        assert!(!error.passes());
+        let error = SdkError::from(Fault::new(
+            ErrorCode::LifecycleDenied,
+            "a focus period is running",
+        ));
+        assert!(!error.is_transient());
         let fault = error.into_fault();
-        assert_eq!((fault.code, fault.reason.as_deref()), (ErrorCode::ToolFailed, Some("lifecycle_denied")));
+        assert_eq!(
+            (fault.code, fault.reason.as_deref()),
+            (ErrorCode::ToolFailed, Some("lifecycle_denied"))
+        );
     }
 
     #[test]
     fn dur_4_a_store_that_is_away_for_a_moment_does_not_fail_the_call() {
-        assert!(SdkError::from(Fault::new(ErrorCode::StorageUnavailable, "busy")).passes());
-        assert!(!SdkError::failed("storage_unavailable", "the author's own word").passes());
+        assert!(SdkError::from(Fault::new(ErrorCode::StorageUnavailable, "busy")).is_transient());
+        assert!(!SdkError::failed("storage_unavailable", "the author's own word").is_transient());
     }
 }

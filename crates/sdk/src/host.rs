@@ -5,12 +5,15 @@
 
 use std::sync::Arc;
 
-use lineup_model::{ActionId, CallKey, Generation, Method};
-use lineup_ports::inbound::{InstanceState, MiniAppContext, MiniAppRequests};
+use lineup_model::{ActionId, CallKey, Method};
+pub use lineup_model::{Generation, message::Fault};
+pub use lineup_ports::inbound::{
+    MiniAppAnswer, MiniAppContext, MiniAppRequest, MiniAppRequests, Step, Work,
+};
 use serde_json::Value;
 
 pub use crate::cancel::Canceller;
-use crate::{Context, Sdk};
+use crate::{Context, InstanceState, Sdk};
 
 /// Makes the handle of an instance: `from` is what it speaks as, `app_version` its manifest's version,
 /// `state` where it stands now.

@@ -49,6 +49,9 @@
 // So that the derives and the declaration can be used inside this crate, too.
 extern crate self as lineup_sdk;
 
+#[doc(hidden)]
+#[path = "private.rs"]
+pub mod __private;
 mod bundle;
 mod call;
 mod cancel;
@@ -57,9 +60,6 @@ mod error;
 pub mod handle;
 pub mod host;
 mod miniapp;
-#[doc(hidden)]
-#[path = "private.rs"]
-pub mod __private;
 mod request;
 mod schema;
 mod sdk;
@@ -80,11 +80,11 @@ pub use sdk::Sdk;
 pub mod prelude {
     pub use serde_json::{Value, json};
 
-    pub use crate::{
-        Action, ActionResult, Call, CallKey, ErrorCode, InboxMessage, InstanceState, MessageId, MiniApp,
-        OperationState, OperationView, Sdk, SdkError, ToolResult, define_agent_tools,
-    };
     pub use crate::derives::{Deserialize, JsonSchema, Serialize};
+    pub use crate::{
+        Action, ActionResult, Call, CallKey, ErrorCode, InboxMessage, InstanceState, MessageId,
+        MiniApp, OperationState, OperationView, Sdk, SdkError, ToolResult, define_agent_tools,
+    };
 }
 
 /// The derives of serde and schemars for crates that depend on neither. The traits keep their names:

@@ -8,19 +8,21 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 pub use lineup_model::{
-    descriptor::{Exclusive, Invocation, OperationRule, Readiness, Risk, Target, Terminal, Unit, Visibility},
+    descriptor::{
+        Exclusive, Invocation, OperationRule, Readiness, Risk, Target, Terminal, Unit, Visibility,
+    },
     manifest::Kind,
 };
 pub use schemars;
 pub use serde;
 
-pub use crate::{
-    bundle::declare::{Action as ActionFacts, App as AppFacts, Performer, Tool as ToolFacts},
-    schema::SchemaOf,
-};
 use crate::{
     Action, ActionResult, Bundle, Call, MiniApp, Sdk, SdkError, ToolResult,
     bundle::{Declaration, Handlers, output_value},
+};
+pub use crate::{
+    bundle::declare::{Action as ActionFacts, App as AppFacts, Performer, Tool as ToolFacts},
+    schema::SchemaOf,
 };
 
 /// Gathers one MiniApp.
@@ -34,8 +36,16 @@ impl<A: MiniApp> Builder<A> {
     #[must_use]
     pub fn new(app: A, facts: AppFacts) -> Self {
         Self {
-            declaration: Declaration { app: facts, tools: Vec::new(), actions: Vec::new() },
-            handlers: Handlers { app: Arc::new(app), calls: BTreeMap::new(), actions: BTreeMap::new() },
+            declaration: Declaration {
+                app: facts,
+                tools: Vec::new(),
+                actions: Vec::new(),
+            },
+            handlers: Handlers {
+                app: Arc::new(app),
+                calls: BTreeMap::new(),
+                actions: BTreeMap::new(),
+            },
         }
     }
 
@@ -51,7 +61,10 @@ impl<A: MiniApp> Builder<A> {
     pub fn tool<I: Input, O: Output>(
         mut self,
         facts: ToolFacts,
-        handler: impl Fn(Arc<A>, Sdk, Call<I>) -> BoxFuture<'static, ToolResult<O>> + Send + Sync + 'static,
+        handler: impl Fn(Arc<A>, Sdk, Call<I>) -> BoxFuture<'static, ToolResult<O>>
+        + Send
+        + Sync
+        + 'static,
     ) -> Self {
         self.handlers.calls.insert(
             facts.method,
@@ -72,14 +85,19 @@ impl<A: MiniApp> Builder<A> {
     pub fn action<I: Input>(
         mut self,
         facts: ActionFacts,
-        handler: impl Fn(Arc<A>, Sdk, Action<I>) -> BoxFuture<'static, ActionResult> + Send + Sync + 'static,
+        handler: impl Fn(Arc<A>, Sdk, Action<I>) -> BoxFuture<'static, ActionResult>
+        + Send
+        + Sync
+        + 'static,
     ) -> Self {
         self.handlers.actions.insert(
             facts.method,
-            Box::new(move |app, sdk, mut action| match I::read(action.input.take()) {
-                Ok(input) => handler(app, sdk, action.with(input)),
-                Err(error) => failed(ErrorCode::UiActionInvalid, &error),
-            }),
+            Box::new(
+                move |app, sdk, mut action| match I::read(action.input.take()) {
+                    Ok(input) => handler(app, sdk, action.with(input)),
+                    Err(error) => failed(ErrorCode::UiActionInvalid, &error),
+                },
+            ),
         );
         self.declaration.actions.push(facts);
         self
@@ -88,12 +106,21 @@ impl<A: MiniApp> Builder<A> {
     /// The MiniApp.
     #[must_use]
     pub fn build(self) -> Bundle {
-        Bundle { declaration: Arc::new(self.declaration), app: Arc::new(self.handlers) }
+        Bundle {
+            declaration: Arc::new(self.declaration),
+            app: Arc::new(self.handlers),
+        }
     }
 }
 
-fn failed<T: Send + 'static>(code: ErrorCode, error: &serde_json::Error) -> BoxFuture<'static, Result<T, SdkError>> {
-    let fault = Fault::new(code, format!("the input fits its schema but not its type: {error}"));
+fn failed<T: Send + 'static>(
+    code: ErrorCode,
+    error: &serde_json::Error,
+) -> BoxFuture<'static, Result<T, SdkError>> {
+    let fault = Fault::new(
+        code,
+        format!("the input fits its schema but not its type: {error}"),
+    );
     Box::pin(std::future::ready(Err(SdkError::from(fault))))
 }
 

@@ -18,7 +18,6 @@ pub struct Request<T> {
     sdk: Sdk,
     kind: &'static str,
     named: Option<String>,
-    #[expect(clippy::type_complexity, reason = "it is written once, here")]
     build: Box<dyn FnOnce(Option<Step>) -> Result<MiniAppRequest, SdkError> + Send>,
     read: fn(MiniAppAnswer) -> Option<T>,
 }
@@ -30,7 +29,13 @@ impl<T> Request<T> {
         read: fn(MiniAppAnswer) -> Option<T>,
         build: impl FnOnce(Option<Step>) -> Result<MiniAppRequest, SdkError> + Send + 'static,
     ) -> Self {
-        Self { sdk: sdk.clone(), kind, named: None, build: Box::new(build), read }
+        Self {
+            sdk: sdk.clone(),
+            kind,
+            named: None,
+            build: Box::new(build),
+            read,
+        }
     }
 
     /// Names the step of this write, 1 to 48 bytes. The name must be used once per handler run.
@@ -46,7 +51,13 @@ impl<T: Send + 'static> IntoFuture for Request<T> {
     type IntoFuture = BoxFuture<'static, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {
-        let Self { sdk, kind, named, build, read } = self;
+        let Self {
+            sdk,
+            kind,
+            named,
+            build,
+            read,
+        } = self;
         // The key is taken here and not in the future: requests count in the order of their await.
         let request = sdk.step(kind, named).and_then(build);
         Box::pin(async move { sdk.ask(request?, read).await })

@@ -15,13 +15,19 @@ impl SchemaOf {
     /// The schema of `T`.
     #[must_use]
     pub fn type_of<T: schemars::JsonSchema>() -> Self {
-        Self { type_name: || T::schema_name().into_owned(), schema: schema_of::<T> }
+        Self {
+            type_name: || T::schema_name().into_owned(),
+            schema: schema_of::<T>,
+        }
     }
 
     /// The schema of `()`: an object without members.
     #[must_use]
     pub fn nothing() -> Self {
-        Self { type_name: || "()".to_owned(), schema: || Ok(Schema::empty_object()) }
+        Self {
+            type_name: || "()".to_owned(),
+            schema: || Ok(Schema::empty_object()),
+        }
     }
 
     pub(crate) fn type_name(self) -> String {
@@ -30,7 +36,12 @@ impl SchemaOf {
 
     pub(crate) fn read(self, owner: &str, role: &str, unfit: &mut Vec<Unfit>) -> Option<Schema> {
         let place = format!("{owner}, {role} type `{}`", self.type_name());
-        let refused = |fault: SchemaFault| Unfit { place: place.clone(), message: fault.message };
-        (self.schema)().map_err(|faults| unfit.extend(faults.into_iter().map(refused))).ok()
+        let refused = |fault: SchemaFault| Unfit {
+            place: place.clone(),
+            message: fault.message,
+        };
+        (self.schema)()
+            .map_err(|faults| unfit.extend(faults.into_iter().map(refused)))
+            .ok()
     }
 }

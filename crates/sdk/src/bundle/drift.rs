@@ -29,11 +29,16 @@ const PLACES: usize = 8;
 
 pub(super) fn compare(compiled: &Manifest, committed: Option<&str>) -> Result<(), Drift> {
     let committed = committed.ok_or(Drift::Missing)?;
-    let committed: Value = serde_json::from_str(committed).map_err(|error| Drift::Unreadable(error.to_string()))?;
+    let committed: Value =
+        serde_json::from_str(committed).map_err(|error| Drift::Unreadable(error.to_string()))?;
     let compiled = serde_json::to_value(compiled).expect("a manifest is plain JSON");
     let mut places = Vec::new();
     differences(&compiled, &committed, String::new(), &mut places);
-    if places.is_empty() { Ok(()) } else { Err(Drift::Differs(places)) }
+    if places.is_empty() {
+        Ok(())
+    } else {
+        Err(Drift::Differs(places))
+    }
 }
 
 fn differences(one: &Value, other: &Value, at: String, places: &mut Vec<String>) {
@@ -42,9 +47,13 @@ fn differences(one: &Value, other: &Value, at: String, places: &mut Vec<String>)
     }
     match (one, other) {
         (Value::Object(one), Value::Object(other)) => {
-            let keys: std::collections::BTreeSet<&String> = one.keys().chain(other.keys()).collect();
+            let keys: std::collections::BTreeSet<&String> =
+                one.keys().chain(other.keys()).collect();
             for key in keys {
-                let (one, other) = (one.get(key).unwrap_or(&Value::Null), other.get(key).unwrap_or(&Value::Null));
+                let (one, other) = (
+                    one.get(key).unwrap_or(&Value::Null),
+                    other.get(key).unwrap_or(&Value::Null),
+                );
                 differences(one, other, format!("{at}/{key}"), places);
             }
         }

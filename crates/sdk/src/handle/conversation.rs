@@ -17,7 +17,13 @@ impl Conversation<'_> {
         Request::new(
             self.sdk,
             "conversation.send_text",
-            |answer| if let MiniAppAnswer::Sent { message } = answer { Some(message) } else { None },
+            |answer| {
+                if let MiniAppAnswer::Sent { message } = answer {
+                    Some(message)
+                } else {
+                    None
+                }
+            },
             |step| Ok(MiniAppRequest::SendText { step, text }),
         )
     }

@@ -16,8 +16,16 @@ impl Inbox<'_> {
     /// # Errors
     /// `app_instance_not_found` once the instance has closed; `storage_unavailable`.
     pub async fn list(self, after: u64) -> Result<Vec<InboxMessage>, SdkError> {
-        let read = |answer| if let MiniAppAnswer::Inbox { messages } = answer { Some(messages) } else { None };
-        self.sdk.ask(MiniAppRequest::ListInbox { after }, read).await
+        let read = |answer| {
+            if let MiniAppAnswer::Inbox { messages } = answer {
+                Some(messages)
+            } else {
+                None
+            }
+        };
+        self.sdk
+            .ask(MiniAppRequest::ListInbox { after }, read)
+            .await
     }
 
     /// Takes a message off the inbox. Doing it twice is doing it once.
@@ -25,6 +33,8 @@ impl Inbox<'_> {
     /// # Errors
     /// As [`Inbox::list`].
     pub async fn acknowledge(self, id: MessageId) -> Result<(), SdkError> {
-        self.sdk.ask(MiniAppRequest::AcknowledgeInbox { id }, request::done).await
+        self.sdk
+            .ask(MiniAppRequest::AcknowledgeInbox { id }, request::done)
+            .await
     }
 }

@@ -31,7 +31,10 @@ impl Session<'_> {
     /// `tool_failed / session_data_unreadable` when the data does not fit `T`.
     pub async fn read<T: DeserializeOwned>(self) -> Result<Snapshot<T>, SdkError> {
         let (revision, value) = self.read_value().await?;
-        Ok(Snapshot { revision, data: read_as(value)? })
+        Ok(Snapshot {
+            revision,
+            data: read_as(value)?,
+        })
     }
 
     /// Replaces the data and answers with its new revision. Names the revision that was read:
@@ -41,8 +44,20 @@ impl Session<'_> {
         Request::new(
             self.sdk,
             "session.write",
-            |answer| if let MiniAppAnswer::Written { revision } = answer { Some(revision) } else { None },
-            move |step| Ok(MiniAppRequest::WriteSession { step, base_revision, data: data? }),
+            |answer| {
+                if let MiniAppAnswer::Written { revision } = answer {
+                    Some(revision)
+                } else {
+                    None
+                }
+            },
+            move |step| {
+                Ok(MiniAppRequest::WriteSession {
+                    step,
+                    base_revision,
+                    data: data?,
+                })
+            },
         )
     }
 
@@ -52,7 +67,11 @@ impl Session<'_> {
     ///
     /// # Errors
     /// As [`Session::read`] and [`Session::write`]; `session_revision_conflict` after 16 tries.
-    pub async fn update<T>(self, step: &str, mut change: impl FnMut(&mut T)) -> Result<Snapshot<T>, SdkError>
+    pub async fn update<T>(
+        self,
+        step: &str,
+        mut change: impl FnMut(&mut T),
+    ) -> Result<Snapshot<T>, SdkError>
     where
         T: Serialize + DeserializeOwned,
     {
@@ -67,7 +86,10 @@ impl Session<'_> {
             match self.write(revision, &data).step(step).await {
                 Ok(revision) => return Ok(Snapshot { revision, data }),
                 // Another write came first: a refused write has used no step.
-                Err(error) if error.code == ErrorCode::SessionRevisionConflict && attempt < UPDATE_ATTEMPTS => {
+                Err(error)
+                    if error.code == ErrorCode::SessionRevisionConflict
+                        && attempt < UPDATE_ATTEMPTS =>
+                {
                     self.sdk.release_step(step);
                     attempt += 1;
                 }
@@ -77,14 +99,22 @@ impl Session<'_> {
     }
 
     async fn read_value(self) -> Result<(u64, Value), SdkError> {
-        let read =
-            |answer| if let MiniAppAnswer::Session { revision, data } = answer { Some((revision, data)) } else { None };
+        let read = |answer| {
+            if let MiniAppAnswer::Session { revision, data } = answer {
+                Some((revision, data))
+            } else {
+                None
+            }
+        };
         self.sdk.ask(MiniAppRequest::ReadSession, read).await
     }
 }
 
 fn read_as<T: DeserializeOwned>(value: Value) -> Result<T, SdkError> {
     serde_json::from_value(value).map_err(|error| {
-        SdkError::failed("session_data_unreadable", format!("the session data does not fit its type: {error}"))
+        SdkError::failed(
+            "session_data_unreadable",
+            format!("the session data does not fit its type: {error}"),
+        )
     })
 }

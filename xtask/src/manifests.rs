@@ -1,0 +1,106 @@
+//! `cargo xtask manifests`: from a MiniApp's source to its committed `manifest.json` (INV-2).
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
+
+use clap::Args;
+use lineup_sdk::Bundle;
+
+/// Every MiniApp of the repository: where it lives and what it declares.
+const MINIAPPS: &[(&str, fn() -> Bundle)] = &[
+    ("miniapps/interact", lineup_interact::bundle),
+    ("miniapps/pomodoro", lineup_pomodoro::bundle),
+];
+
+#[derive(Args)]
+pub(crate) struct Manifests {
+    /// Writes nothing; fails when a manifest differs from its source.
+    #[arg(long)]
+    pub check: bool,
+}
+
+/// Writes or checks every manifest. Answers with a line for people.
+pub(crate) fn run(command: &Manifests) -> Result<String, String> {
+    let root = root();
+    let mut problems = unlisted(&root)?;
+    let mut written = Vec::new();
+    for (directory, bundle) in MINIAPPS {
+        let file = root.join(directory).join("manifest.json");
+        match text_of(&bundle()) {
+            Ok(text) if fs::read_to_string(&file).is_ok_and(|committed| committed == text) => {}
+            Ok(_) if command.check => problems.push(format!(
+                "{directory}/manifest.json differs from the source; run `cargo xtask manifests` and commit it"
+            )),
+            Ok(text) => {
+                write(&file, &text).map_err(|error| format!("{}: {error}", file.display()))?;
+                written.push(format!("{directory}/manifest.json"));
+            }
+            Err(found) => problems.extend(found.into_iter().map(|problem| format!("{directory}: {problem}"))),
+        }
+    }
+    match (problems.is_empty(), written.is_empty()) {
+        (false, _) => Err(problems.join("\n")),
+        (true, true) => Ok(format!(
+            "{} manifests say what their sources say",
+            MINIAPPS.len()
+        )),
+        (true, false) => Ok(format!("wrote {}", written.join(", "))),
+    }
+}
+
+/// The manifest as it is committed: readable, the same bytes on every machine.
+fn text_of(bundle: &Bundle) -> Result<String, Vec<String>> {
+    let manifest = bundle
+        .manifest()
+        .map_err(|unfit| unfit.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+    let text = serde_json::to_string_pretty(&manifest).map_err(|error| vec![error.to_string()])?;
+    Ok(text + "\n")
+}
+
+fn write(file: &Path, text: &str) -> std::io::Result<()> {
+    let is_new = !file.exists();
+    fs::write(file, text)?;
+    if is_new {
+        // The crate was compiled without the file and does not watch it yet; its source does change.
+        let source = fs::File::options()
+            .append(true)
+            .open(file.with_file_name("src").join("lib.rs"))?;
+        source.set_modified(SystemTime::now())?;
+    }
+    Ok(())
+}
+
+/// MiniApp crates that [`MINIAPPS`] does not know.
+fn unlisted(root: &Path) -> Result<Vec<String>, String> {
+    let metadata = cargo_metadata::MetadataCommand::new()
+        .manifest_path(root.join("Cargo.toml"))
+        .no_deps()
+        .exec()
+        .map_err(|error| error.to_string())?;
+    let directories = metadata.packages.iter().filter_map(|package| {
+        let directory = package
+            .manifest_path
+            .parent()?
+            .strip_prefix(&metadata.workspace_root)
+            .ok()?;
+        directory
+            .starts_with("miniapps")
+            .then(|| directory.as_str().to_owned())
+    });
+    let known = |directory: &String| MINIAPPS.iter().any(|(known, _)| known == directory);
+    Ok(directories
+        .filter(|directory| !known(directory))
+        .map(|directory| format!("{directory} is missing in MINIAPPS in xtask/src/manifests.rs"))
+        .collect())
+}
+
+/// The root of the repository.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("xtask lives in a directory of the repository")
+        .to_owned()
+}
