@@ -241,6 +241,11 @@ fn inv_2_every_fault_is_named_where_it_stands() {
             m.tools[1].readiness = Readiness::ActivationNotRequired;
             m.tools[1].handling = Handling::Direct;
         }),
+        ("/tools/2/readiness", |m| {
+            m.tools[2].readiness = Readiness::ActivationNotRequired;
+            m.tools[2].operation.needs_foreground = false;
+            m.tools[2].handling = Handling::Direct;
+        }),
         ("/tools/0/readiness", |m| {
             m.tools[0].readiness = Readiness::AppReady;
             m.tools[0].handling = Handling::Launch;

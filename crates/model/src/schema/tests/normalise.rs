@@ -144,6 +144,39 @@ fn inv_5_the_width_of_an_integer_becomes_its_bounds() {
 }
 
 #[test]
+fn inv_5_declared_bounds_never_reach_beyond_the_width() {
+    #[derive(JsonSchema)]
+    #[expect(dead_code, reason = "only its schema is read")]
+    struct Wide {
+        #[schemars(range(min = -5, max = 1000))]
+        small: u8,
+        #[schemars(range(max = 18_446_744_073_709_551_615_u64))]
+        wide: u64,
+    }
+    let schema = schema_of::<Wide>().unwrap();
+    let small = schema.property("small").unwrap();
+    assert_eq!(
+        (&small["minimum"], &small["maximum"]),
+        (&json!(0), &json!(255))
+    );
+    assert_eq!(
+        schema.property("wide").unwrap()["maximum"],
+        json!(MAX_SAFE_INTEGER)
+    );
+}
+
+#[test]
+fn inv_5_a_nullable_property_is_not_required_even_when_the_generator_says_so() {
+    let schema = json!({
+        "type": "object",
+        "properties": { "a": { "type": ["string", "null"] }, "b": { "type": "string" } },
+        "required": ["a", "b"]
+    });
+    let schema = normalise("T", &schema).unwrap();
+    assert!(!schema.requires("a") && schema.requires("b"));
+}
+
+#[test]
 fn inv_5_documented_unit_enums_become_an_enum() {
     let schema = schema_of::<Everything>().unwrap();
     let mode = schema.property("mode").unwrap();
