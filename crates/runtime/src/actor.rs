@@ -1,0 +1,272 @@
+//! The actor: the small asynchronous loop around the engine. Awaits its queue and the store only.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use lineup_core::{Answer, Input, Rejected, Workspace, workspace::facts::Fetched};
+use lineup_model::{WorkspaceId, message::AgentBody};
+use lineup_ports::outbound::{Clock, Committed, DeliveryToken, Store, StoreError};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::{
+    effects::Ticket,
+    engine::{Engine, EngineCounters, Standing},
+    gate::ToTransport,
+    reconcile::Reconciler,
+};
+
+/// How often a store that takes nothing is probed.
+const PROBE: Duration = Duration::from_millis(250);
+/// Inputs taken from the queue at once.
+const GULP: usize = 256;
+
+/// What the actor is told.
+pub(crate) enum Told {
+    /// Something happened; the one who asked may wait for the answer.
+    Input(Input, Option<oneshot::Sender<Result<Answer, Box<Rejected>>>>),
+    /// An envelope was decoded; its delivery is acknowledged once it is settled.
+    Envelope { input: Input, message: lineup_model::MessageId, token: DeliveryToken },
+    /// AppServer is reachable again: everything in the outbox is to be sent.
+    Connected,
+    /// Someone wants to look at what is durable.
+    Look(oneshot::Sender<Glance>),
+    /// The process is about to stop.
+    Stop(oneshot::Sender<()>),
+}
+
+/// What is durable, and how busy the engine is.
+pub(crate) struct Glance {
+    pub(crate) workspace: Workspace,
+    pub(crate) counters: EngineCounters,
+    pub(crate) backlog: usize,
+    pub(crate) standing: Standing,
+    pub(crate) effective: lineup_model::Effective,
+}
+
+/// What came back from the store.
+enum FromStore {
+    Settled(Committed),
+    Fetched(Result<Fetched, StoreError>),
+    Probed(Result<(), StoreError>),
+    Reopened(Result<u64, StoreError>),
+}
+
+/// Whoever waits for a ticket.
+enum Waiter {
+    Caller(oneshot::Sender<Result<Answer, Box<Rejected>>>),
+    Delivery { token: DeliveryToken, message: lineup_model::MessageId, recipient: lineup_model::AgentId,
+        conversation: lineup_model::ConversationId },
+}
+
+pub(crate) struct Actor {
+    pub(crate) workspace: WorkspaceId,
+    pub(crate) engine: Engine,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) queue: mpsc::Receiver<Told>,
+    pub(crate) transport: ToTransport,
+    pub(crate) reconciler: Reconciler,
+}
+
+impl Actor {
+    pub(crate) async fn run(self) {
+        let (back, mut from_store) = mpsc::channel::<FromStore>(4);
+        let Self { workspace, mut engine, store, clock, mut queue, transport, mut reconciler } = self;
+        let mut waiters: BTreeMap<Ticket, Waiter> = BTreeMap::new();
+        let mut gulp = Vec::with_capacity(GULP);
+        let mut helping = false;
+        let mut stopping: Option<oneshot::Sender<()>> = None;
+        loop {
+            // Deciding and committing, as far as it goes without waiting.
+            loop {
+                let mut moved = false;
+                if let Some(needs) = engine.take_needs() {
+                    let (store, workspace, back) = (store.clone(), workspace.clone(), back.clone());
+                    tokio::spawn(async move {
+                        let fetched = store.fetch(&workspace, &needs).await;
+                        let _ = back.send(FromStore::Fetched(fetched)).await;
+                    });
+                    moved = true;
+                }
+                if let Some(commit) = engine.take_batch() {
+                    let (store, back) = (store.clone(), back.clone());
+                    tokio::spawn(async move {
+                        let answer = store.commit(vec![commit]).await;
+                        let _ = back.send(FromStore::Settled(answer)).await;
+                    });
+                    moved = true;
+                }
+                let effects = engine.take_effects();
+                if effects != crate::Effects::default() {
+                    moved = true;
+                    let mut acknowledged = Vec::new();
+                    let mut send = effects.send;
+                    for (ticket, outcome) in effects.settled {
+                        match waiters.remove(&ticket) {
+                            Some(Waiter::Caller(caller)) => {
+                                // A caller that went away needs no answer.
+                                let _ = caller.send(outcome);
+                            }
+                            Some(Waiter::Delivery { token, message, recipient, conversation }) => {
+                                if let Err(rejected) = outcome {
+                                    transport.refuse(recipient, conversation, message, *rejected);
+                                }
+                                acknowledged.push(token);
+                            }
+                            None => {}
+                        }
+                    }
+                    // A superseded inventory that was not sent yet is not worth sending.
+                    send.retain(|sent| match &sent.message.body {
+                        AgentBody::Inventory { sequence, .. } => {
+                            engine.durable().is_current(&sent.recipient, &sent.message.conversation, *sequence)
+                        }
+                        AgentBody::Receipt(_) | AgentBody::Outcome(_) | AgentBody::Text { .. } => true,
+                    });
+                    transport.send(send);
+                    transport.acknowledge(acknowledged);
+                    reconciler.follow(
+                        engine.durable(),
+                        engine.time().effective,
+                        &effects.handed,
+                        &effects.actions,
+                        &effects.over,
+                        &effects.inbox,
+                        &effects.moved,
+                        effects.shape,
+                    );
+                }
+                if !moved {
+                    break;
+                }
+            }
+            match engine.standing() {
+                Standing::Serving => {}
+                Standing::Unavailable if !helping => {
+                    helping = true;
+                    let (store, workspace, back) = (store.clone(), workspace.clone(), back.clone());
+                    tokio::spawn(async move {
+                        tokio::time::sleep(PROBE).await;
+                        let _ = back.send(FromStore::Probed(store.probe(&workspace).await)).await;
+                    });
+                }
+                Standing::Unknown if !helping => {
+                    helping = true;
+                    let (store, workspace, back) = (store.clone(), workspace.clone(), back.clone());
+                    tokio::spawn(async move {
+                        let _ = back.send(FromStore::Reopened(store.reopen(&workspace).await)).await;
+                    });
+                }
+                Standing::Unavailable | Standing::Unknown => {}
+                Standing::Fenced => {
+                    tracing::error!(%workspace, "another process owns the workspace; this one stops");
+                    if let Some(stopped) = stopping.take() {
+                        let _ = stopped.send(());
+                    }
+                    return;
+                }
+            }
+            if stopping.is_some() && engine.backlog() == 0 {
+                if let Some(stopped) = stopping.take() {
+                    let _ = stopped.send(());
+                }
+                return;
+            }
+
+            let alarm = engine.durable().next_alarm();
+            let reading = clock.read();
+            let wait = alarm.map(|at| reading.boot_ms.saturating_add(at.since(engine.time().at(&reading.boot, reading.boot_ms, reading.wall).effective)));
+            tokio::select! {
+                biased;
+                Some(answered) = from_store.recv() => {
+                    engine.read_clock(&clock.read());
+                    match answered {
+                        FromStore::Settled(answer) => {
+                            if answer != Committed::Committed {
+                                tracing::warn!(%workspace, ?answer, "a batch was not committed");
+                            }
+                            engine.settled(answer);
+                        }
+                        FromStore::Fetched(fetched) => {
+                            if let Err(error) = &fetched {
+                                tracing::error!(%workspace, %error, "facts could not be read");
+                            }
+                            engine.fetched(fetched.ok());
+                        }
+                        FromStore::Probed(probed) => {
+                            helping = false;
+                            if probed.is_ok() {
+                                engine.available();
+                            }
+                        }
+                        FromStore::Reopened(reopened) => {
+                            match reopened {
+                                Ok(last_batch) => {
+                                    helping = false;
+                                    engine.reopened(last_batch);
+                                }
+                                Err(error) => {
+                                    tracing::error!(%workspace, %error, "the store could not be reopened");
+                                    // Asked again after a pause: nothing is sent meanwhile.
+                                    let (store, workspace, back) = (store.clone(), workspace.clone(), back.clone());
+                                    tokio::spawn(async move {
+                                        tokio::time::sleep(PROBE).await;
+                                        let _ = back.send(FromStore::Reopened(store.reopen(&workspace).await)).await;
+                                    });
+                                }
+                            }
+                        }
+                    }
+                }
+                count = queue.recv_many(&mut gulp, GULP) => {
+                    if count == 0 {
+                        return;
+                    }
+                    engine.read_clock(&clock.read());
+                    for told in gulp.drain(..) {
+                        match told {
+                            Told::Input(input, caller) => {
+                                let ticket = engine.offer(input);
+                                if let Some(caller) = caller {
+                                    waiters.insert(ticket, Waiter::Caller(caller));
+                                }
+                            }
+                            Told::Envelope { input, message, token } => {
+                                let Input::Agent(asked) = &input else { continue };
+                                let (recipient, conversation) = (asked.agent.clone(), asked.conversation.clone());
+                                let ticket = engine.offer(input);
+                                waiters.insert(ticket, Waiter::Delivery { token, message, recipient, conversation });
+                            }
+                            Told::Connected => transport.send_all(engine.outbox()),
+                            Told::Look(who) => {
+                                let _ = who.send(Glance {
+                                    workspace: engine.durable().clone(),
+                                    counters: engine.counters(),
+                                    backlog: engine.backlog(),
+                                    standing: engine.standing(),
+                                    effective: engine.time().effective,
+                                });
+                            }
+                            Told::Stop(stopped) => {
+                                engine.flush();
+                                stopping = Some(stopped);
+                            }
+                        }
+                    }
+                }
+                () = until(&*clock, wait) => {
+                    engine.read_clock(&clock.read());
+                    if engine.durable().next_alarm().is_some_and(|at| at <= engine.time().effective) {
+                        engine.offer(Input::Clock);
+                    }
+                }
+            }
+        }
+    }
+}
+
+async fn until(clock: &dyn Clock, boot_ms: Option<u64>) {
+    match boot_ms {
+        Some(boot_ms) => clock.wait_until(boot_ms).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,208 @@
+//! Between the engine and the transport: decoding what comes in, sending what goes out.
+
+use std::sync::Arc;
+
+use lineup_core::{
+    Input, Rejected,
+    journal::Addressed,
+    workspace::input::{AgentInput, AgentRequest, TransportReport},
+};
+use lineup_model::{AgentId, ConversationId, MessageId, message::Refusal};
+use lineup_ports::outbound::{Delivery, DeliveryToken, Outgoing, Transport, TransportEvent};
+use lineup_wire::{RequestBody, decode_request};
+use tokio::sync::mpsc;
+use ulid::Ulid;
+
+use crate::actor::Told;
+
+/// Messages that wait for a slow connection before repeats are dropped: whoever wants one asks again.
+const BACKLOG: usize = 10_000;
+
+/// What the sending task is told.
+enum Out {
+    Messages(Vec<Addressed>),
+    Refusal(AgentId, ConversationId, Refusal),
+    Acknowledge(Vec<DeliveryToken>),
+}
+
+/// The way to the transport. Never waits.
+#[derive(Clone)]
+pub(crate) struct ToTransport {
+    out: mpsc::UnboundedSender<Out>,
+    waiting: Arc<std::sync::atomic::AtomicUsize>,
+}
+
+impl ToTransport {
+    /// Starts the task that sends.
+    pub(crate) fn start(transport: Arc<dyn Transport>) -> Self {
+        use std::sync::atomic::Ordering::Relaxed;
+        let (out, mut orders) = mpsc::unbounded_channel::<Out>();
+        let waiting = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+        let counted = waiting.clone();
+        tokio::spawn(async move {
+            let mut gulp = Vec::with_capacity(64);
+            while orders.recv_many(&mut gulp, 64).await > 0 {
+                let mut messages = Vec::new();
+                let mut acknowledged = Vec::new();
+                for order in gulp.drain(..) {
+                    match order {
+                        Out::Messages(all) => {
+                            counted.fetch_sub(all.len(), Relaxed);
+                            messages.extend(all.into_iter().map(|sent| Outgoing {
+                                id: sent.message.id.clone(),
+                                recipient: sent.recipient,
+                                payload: lineup_wire::encode(&sent.message),
+                            }));
+                        }
+                        Out::Refusal(recipient, conversation, refusal) => {
+                            counted.fetch_sub(1, Relaxed);
+                            let id = refusal_id();
+                            let payload = lineup_wire::encode_refusal(&id, &conversation, &refusal);
+                            messages.push(Outgoing { id, recipient, payload });
+                        }
+                        Out::Acknowledge(tokens) => acknowledged.extend(tokens),
+                    }
+                }
+                if !messages.is_empty()
+                    && let Err(error) = transport.send(messages).await
+                {
+                    tracing::error!(%error, "the transport is closed");
+                    return;
+                }
+                if !acknowledged.is_empty()
+                    && let Err(error) = transport.acknowledge(acknowledged).await
+                {
+                    tracing::error!(%error, "the transport is closed");
+                    return;
+                }
+            }
+        });
+        Self { out, waiting }
+    }
+
+    fn order(&self, count: usize, order: Out) {
+        self.waiting.fetch_add(count, std::sync::atomic::Ordering::Relaxed);
+        // A closed transport has said so in the log.
+        let _ = self.out.send(order);
+    }
+
+    /// Sends messages in this order. What does not fit is in the outbox, or is asked for again.
+    pub(crate) fn send(&self, messages: Vec<Addressed>) {
+        if !messages.is_empty() && self.waiting.load(std::sync::atomic::Ordering::Relaxed) < BACKLOG {
+            self.order(messages.len(), Out::Messages(messages));
+        }
+    }
+
+    /// Sends the whole outbox, after a reconnect.
+    pub(crate) fn send_all(&self, messages: Vec<Addressed>) {
+        if !messages.is_empty() {
+            self.order(messages.len(), Out::Messages(messages));
+        }
+    }
+
+    /// Answers a request with a refusal (CALL-7).
+    pub(crate) fn refuse(&self, recipient: AgentId, conversation: ConversationId, request: MessageId, why: Rejected) {
+        if self.waiting.load(std::sync::atomic::Ordering::Relaxed) < BACKLOG {
+            self.order(1, Out::Refusal(recipient, conversation, refusal(request, why)));
+        }
+    }
+
+    /// Tells AppServer that these deliveries are safe here.
+    pub(crate) fn acknowledge(&self, tokens: Vec<DeliveryToken>) {
+        if !tokens.is_empty() {
+            self.order(0, Out::Acknowledge(tokens));
+        }
+    }
+}
+
+/// A rejection as it is sent.
+pub(crate) fn refusal(request: MessageId, why: Rejected) -> Refusal {
+    Refusal {
+        in_reply_to: request,
+        call_id: why.call_id,
+        error: why.fault,
+        current_revision: why.current_revision,
+    }
+}
+
+/// A refusal is not in the journal: its id is only unique.
+fn refusal_id() -> MessageId {
+    MessageId::new(format!("r{}", Ulid::generate())).expect("a letter and a ULID are a well-formed id")
+}
+
+/// Takes in what the transport has to say, until it can never connect again.
+pub(crate) async fn listen(transport: Arc<dyn Transport>, queue: mpsc::Sender<Told>, out: ToTransport) {
+    loop {
+        let told = match transport.next().await {
+            Ok(TransportEvent::Connected) => Told::Connected,
+            Ok(TransportEvent::Disconnected) => continue,
+            Ok(TransportEvent::Acknowledged(message)) => {
+                Told::Input(Input::Transport(TransportReport::Acknowledged(message)), None)
+            }
+            Ok(TransportEvent::Undeliverable(message, reason)) => {
+                Told::Input(Input::Transport(TransportReport::Undeliverable { message, reason }), None)
+            }
+            Ok(TransportEvent::Delivered(delivery)) => match decode(delivery, &out) {
+                Some(told) => told,
+                None => continue,
+            },
+            Err(error) => {
+                tracing::error!(%error, "the transport is closed");
+                return;
+            }
+        };
+        if queue.send(told).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Decodes an envelope. One that is no request is dropped and counted; a request that cannot be
+/// read is refused (WIRE-5).
+fn decode(delivery: Delivery, out: &ToTransport) -> Option<Told> {
+    let Delivery { token, sender, payload } = delivery;
+    match decode_request(&payload) {
+        Ok(request) => {
+            let message = request.id.clone();
+            let input = Input::Agent(AgentInput {
+                agent: sender,
+                message: request.id,
+                conversation: request.conversation,
+                request: asked(request.body),
+            });
+            Some(Told::Envelope { input, message, token })
+        }
+        Err(malformed) => {
+            tracing::debug!(agent = %sender, reason = malformed.reason.as_str(), "an envelope was not read");
+            if let (true, Some(request), Some(conversation)) =
+                (malformed.is_request, malformed.in_reply_to, malformed.conversation)
+            {
+                let refusal = Refusal {
+                    in_reply_to: request,
+                    call_id: malformed.call_id,
+                    error: malformed.fault,
+                    current_revision: None,
+                };
+                out.order(1, Out::Refusal(sender, conversation, refusal));
+            }
+            out.acknowledge(vec![token]);
+            None
+        }
+    }
+}
+
+fn asked(body: RequestBody) -> AgentRequest {
+    match body {
+        RequestBody::Hello => AgentRequest::Hello,
+        RequestBody::Invoke(invoke) => AgentRequest::Invoke {
+            call_id: invoke.call_id,
+            tool: invoke.tool,
+            input: Arc::new(serde_json::Value::Object(invoke.input)),
+            revision: invoke.inventory_revision,
+            expires_at: invoke.expires_at,
+        },
+        RequestBody::Status { call_id } => AgentRequest::Status { call_id },
+        RequestBody::Cancel { call_id } => AgentRequest::Cancel { call_id },
+        RequestBody::Text { text } => AgentRequest::Text { text },
+    }
+}
