@@ -32,10 +32,10 @@ pub mod workspace;
 pub use seq::Seq;
 pub use timeline::TimeLine;
 pub use workspace::{
+    Workspace,
     change_set::{ChangeSet, Kept, Volatile},
     decision::{Answer, Decision, Rejected},
     facts::{Facts, Known, Needs},
     input::Input,
     records::Records,
-    Workspace,
 };

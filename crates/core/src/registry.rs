@@ -2,7 +2,9 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use lineup_model::{AppScope, Descriptor, Digest, Inventory, Manifest, ToolId, descriptor::Visibility, schema::Validator};
+use lineup_model::{
+    AppScope, Descriptor, Digest, Inventory, Manifest, ToolId, descriptor::Visibility, schema::Validator,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::policy::{Conversation, HostProfile, Policy};
@@ -79,9 +81,7 @@ pub(crate) fn inventory<'a>(
         })
         .flat_map(|app| app.manifest.tools.iter())
         .filter(|tool| {
-            let granted = |permission: &String| {
-                policy.granted.contains(&(tool.app_scope.clone(), permission.clone()))
-            };
+            let granted = |permission: &String| policy.granted.contains(&(tool.app_scope.clone(), permission.clone()));
             tool.visibility == Visibility::Visible
                 && tool.host_requirements.iter().all(|feature| profile.features.contains(feature))
                 && tool.permissions.iter().all(granted)

@@ -53,8 +53,12 @@ enum FromStore {
 /// Whoever waits for a ticket.
 enum Waiter {
     Caller(oneshot::Sender<Result<Answer, Box<Rejected>>>),
-    Delivery { token: DeliveryToken, message: lineup_model::MessageId, recipient: lineup_model::AgentId,
-        conversation: lineup_model::ConversationId },
+    Delivery {
+        token: DeliveryToken,
+        message: lineup_model::MessageId,
+        recipient: lineup_model::AgentId,
+        conversation: lineup_model::ConversationId,
+    },
 }
 
 pub(crate) struct Actor {
@@ -75,6 +79,8 @@ impl Actor {
         let mut gulp = Vec::with_capacity(GULP);
         let mut helping = false;
         let mut stopping: Option<oneshot::Sender<()>> = None;
+        // Nothing is told to anyone before the recovery is durable: it counts the deliveries anew.
+        let mut recovered = false;
         loop {
             // Deciding and committing, as far as it goes without waiting.
             loop {
@@ -134,6 +140,10 @@ impl Actor {
                         &effects.moved,
                         effects.shape,
                     );
+                    if !recovered {
+                        recovered = true;
+                        reconciler.everything(engine.durable(), engine.time().effective);
+                    }
                 }
                 if !moved {
                     break;
@@ -174,7 +184,8 @@ impl Actor {
 
             let alarm = engine.durable().next_alarm();
             let reading = clock.read();
-            let wait = alarm.map(|at| reading.boot_ms.saturating_add(at.since(engine.time().at(&reading.boot, reading.boot_ms, reading.wall).effective)));
+            let now = engine.time().at(&reading.boot, reading.boot_ms, reading.wall).effective;
+            let wait = alarm.map(|at| reading.boot_ms.saturating_add(at.since(now)));
             tokio::select! {
                 biased;
                 Some(answered) = from_store.recv() => {

@@ -1,9 +1,6 @@
 //! What a durable change asks of the world.
 
-use lineup_core::{
-    Answer, Rejected, Seq,
-    journal::Addressed,
-};
+use lineup_core::{Answer, Rejected, Seq, journal::Addressed};
 use lineup_model::{CallKey, InstanceId};
 
 /// Names an offered input until it is settled.

@@ -117,12 +117,7 @@ impl ToTransport {
 
 /// A rejection as it is sent.
 pub(crate) fn refusal(request: MessageId, why: Rejected) -> Refusal {
-    Refusal {
-        in_reply_to: request,
-        call_id: why.call_id,
-        error: why.fault,
-        current_revision: why.current_revision,
-    }
+    Refusal { in_reply_to: request, call_id: why.call_id, error: why.fault, current_revision: why.current_revision }
 }
 
 /// A refusal is not in the journal: its id is only unique.

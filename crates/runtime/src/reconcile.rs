@@ -100,12 +100,12 @@ impl Reconciler {
             self.hand_action(durable, *seq);
         }
         for id in inbox {
-            if let Some(instance) = durable.instances().find(|instance| instance.id == *id).cloned() {
+            if let Some(instance) = durable.instance(id).cloned() {
                 if self.is_ready(id) { self.order(id, Order::Inbox) } else { self.bring_up(durable, &instance) }
             }
         }
         for id in moved {
-            match durable.instances().find(|instance| instance.id == *id) {
+            match durable.instance(id) {
                 Some(instance) => {
                     let state = instance.state;
                     if let Some(told) = self.apps.get_mut(id)
@@ -128,7 +128,10 @@ impl Reconciler {
                 .cloned()
                 .collect();
             for instance in wanted {
-                self.bring_up(durable, &instance);
+                // One that did not start is started again when work comes for it, not in a loop.
+                if !self.apps.contains_key(&instance.id) {
+                    self.bring_up(durable, &instance);
+                }
             }
             self.came_up(durable);
             self.show(durable, now);
@@ -141,15 +144,12 @@ impl Reconciler {
 
     /// Starts an instance's MiniApp if it is not up or on its way.
     fn bring_up(&mut self, durable: &Workspace, instance: &Instance) {
-        if self.apps.contains_key(&instance.id) {
+        if self.apps.get(&instance.id).is_some_and(|hosted| !hosted.orders.is_closed()) {
             return;
         }
         let launch = durable.app_process(&instance.id).launch + 1;
         let (orders, taken) = mpsc::unbounded_channel();
-        self.apps.insert(
-            instance.id.clone(),
-            Hosted { launch, ready: false, state: instance.state, orders },
-        );
+        self.apps.insert(instance.id.clone(), Hosted { launch, ready: false, state: instance.state, orders });
         let context = MiniAppContext {
             workspace: durable.id().clone(),
             app_scope: instance.app_scope.clone(),
@@ -184,8 +184,8 @@ impl Reconciler {
                     self.order(&id, Order::Inbox);
                 }
             } else {
-                // It stopped by itself: it is started again when it is needed again.
-                self.apps.remove(&id);
+                // It stopped by itself: it is started again when work comes for it.
+                told.ready = false;
                 self.given.retain(|_, (_, instance)| *instance != id);
             }
         }
@@ -194,7 +194,7 @@ impl Reconciler {
     fn hand_call(&mut self, durable: &Workspace, key: &CallKey) {
         let Some(call) = durable.call(key) else { return };
         let (CallState::Running { generation, .. }, Some(id)) = (&call.state, &call.instance) else { return };
-        let Some(instance) = durable.instances().find(|instance| instance.id == *id).cloned() else { return };
+        let Some(instance) = durable.instance(id).cloned() else { return };
         if !self.is_ready(id) {
             self.bring_up(durable, &instance);
             return;
@@ -206,19 +206,14 @@ impl Reconciler {
         let Some((_, method)) = call.facts.tool.as_str().split_once('.') else { return };
         let Ok(method) = lineup_model::Method::new(method) else { return };
         self.given.insert(item.clone(), (*generation, id.clone()));
-        let handover = Handover {
-            instance: id.clone(),
-            item,
-            generation: *generation,
-            method,
-            input: call.facts.input.clone(),
-        };
+        let handover =
+            Handover { instance: id.clone(), item, generation: *generation, method, input: call.facts.input.clone() };
         self.order(id, Order::Deliver(handover));
     }
 
     fn hand_action(&mut self, durable: &Workspace, seq: Seq) {
-        let Some(action) = durable.actions().find(|action| action.seq == seq).cloned() else { return };
-        let Some(instance) = durable.instances().find(|instance| instance.id == action.instance).cloned() else { return };
+        let Some(action) = durable.action(seq).cloned() else { return };
+        let Some(instance) = durable.instance(&action.instance).cloned() else { return };
         if !self.is_ready(&instance.id) {
             self.bring_up(durable, &instance);
             return;

@@ -114,7 +114,8 @@ pub const fn decide(activation: &Activation, asked: Asked, input: &ActivationInp
         }
         ActivationInput::Clock { now, host_connected } => {
             // A Host that connects within the grace buys the whole limit.
-            let limit = if *host_connected || !activation.foreground { activation.full_limit } else { activation.limit };
+            let limit =
+                if *host_connected || !activation.foreground { activation.full_limit } else { activation.limit };
             if now.0 < limit.0 {
                 Transition::Pending
             } else if activation.foreground && !*host_connected {

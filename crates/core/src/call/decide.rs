@@ -64,7 +64,10 @@ pub fn decide(state: &CallState, input: CallInput) -> Transition {
         (At::Running { .. } | At::Operating { .. }, In::Wait(_) | In::WaitForTurn | In::AskForYou) => Transition::Stale,
 
         // Handing over again after a crash counts as an attempt; so does the first one.
-        (At::Waiting { .. } | At::WaitingForTurn | At::NeedsYou | At::Running { .. }, In::Deliver { now, attempts }) => {
+        (
+            At::Waiting { .. } | At::WaitingForTurn | At::NeedsYou | At::Running { .. },
+            In::Deliver { now, attempts },
+        ) => {
             if attempts >= limits::DELIVERY_ATTEMPTS {
                 Transition::Exhausted
             } else {
@@ -82,13 +85,16 @@ pub fn decide(state: &CallState, input: CallInput) -> Transition {
         (At::Running { .. } | At::Operating { .. }, In::Operate(_)) => Transition::Stale,
 
         (At::Running { generation: current, .. }, In::Finish { generation, end }) => {
-            if *current == generation { Transition::Final(end) } else { Transition::Stale }
+            if *current == generation {
+                Transition::Final(end)
+            } else {
+                Transition::Stale
+            }
         }
         // Nobody was handed this call: a handler of an earlier run, or a forged completion.
-        (
-            At::Waiting { .. } | At::WaitingForTurn | At::NeedsYou | At::Operating { .. },
-            In::Finish { .. },
-        ) => Transition::Stale,
+        (At::Waiting { .. } | At::WaitingForTurn | At::NeedsYou | At::Operating { .. }, In::Finish { .. }) => {
+            Transition::Stale
+        }
 
         (
             At::Waiting { .. } | At::WaitingForTurn | At::NeedsYou | At::Running { .. } | At::Operating { .. },

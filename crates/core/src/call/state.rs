@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use lineup_model::{
-    ActivationId, AgentId, AppScope, CallId, CallKey, ConversationId, Digest, Effective, Generation, InstanceId, Instant,
-    OperationId, Revision, ToolId, message::AgentMessage,
+    ActivationId, AgentId, AppScope, CallId, CallKey, ConversationId, Digest, Effective, Generation, InstanceId,
+    Instant, OperationId, Revision, ToolId, message::AgentMessage,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

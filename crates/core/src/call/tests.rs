@@ -36,7 +36,11 @@ fn every_state_has_an_answer_to_every_input() {
     };
     let table: Vec<String> = states()
         .iter()
-        .flat_map(|state| inputs().into_iter().map(move |input| format!("{state:?} + {input:?} -> {:?}", decide(state, input.clone()))))
+        .flat_map(|state| {
+            inputs()
+                .into_iter()
+                .map(move |input| format!("{state:?} + {input:?} -> {:?}", decide(state, input.clone())))
+        })
         .collect();
     insta::assert_snapshot!(table.join("\n"));
 }

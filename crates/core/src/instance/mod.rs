@@ -56,7 +56,9 @@ pub fn decide(state: InstanceState, input: InstanceInput) -> Option<InstanceStat
     use InstanceInput as In;
     use InstanceState as At;
     let next = match (state, input) {
-        (At::Starting | At::Background | At::Suspended | At::Foreground, In::Ready { foreground: true }) => At::Foreground,
+        (At::Starting | At::Background | At::Suspended | At::Foreground, In::Ready { foreground: true }) => {
+            At::Foreground
+        }
         (At::Starting | At::Suspended, In::Ready { foreground: false }) => At::Background,
         // A background activation does not take the foreground away.
         (At::Background | At::Foreground, In::Ready { foreground: false }) => state,

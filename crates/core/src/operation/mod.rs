@@ -1,7 +1,8 @@
 //! A business execution with its own end, such as a focus period with a deadline (section 6).
 
 use lineup_model::{
-    AppScope, AppSessionId, CallKey, ConversationId, Effective, InstanceId, Instant, OperationId, descriptor::OperationRule,
+    AppScope, AppSessionId, CallKey, ConversationId, Effective, InstanceId, Instant, OperationId,
+    descriptor::OperationRule,
 };
 use serde::{Deserialize, Serialize};
 
@@ -87,10 +88,10 @@ pub fn decide(operation: &Operation, input: OperationInput) -> Option<OperationE
             Some(_) | None => None,
         },
         OperationInput::Interrupted => Some(OperationEnd::Interrupted { by: By::Agent }),
-        OperationInput::Left => {
-            operation.rule.ends_on_leaving.then_some(OperationEnd::Interrupted { by: By::Left })
+        OperationInput::Left => operation.rule.ends_on_leaving.then_some(OperationEnd::Interrupted { by: By::Left }),
+        OperationInput::CallEnded { now, completed: true } => {
+            Some(OperationEnd::Completed { ended: now, late_by_ms: 0 })
         }
-        OperationInput::CallEnded { now, completed: true } => Some(OperationEnd::Completed { ended: now, late_by_ms: 0 }),
         OperationInput::CallEnded { completed: false, .. } => Some(OperationEnd::Failed),
     }
 }

@@ -136,8 +136,7 @@ impl Workspace {
         origin: Origin,
     ) -> Decided {
         // (2) A known id is answered from the record, whatever the revision is now.
-        let content_under =
-            |contract_version| Digest::of(&Content { tool, contract_version, input: input.as_ref() });
+        let content_under = |contract_version| Digest::of(&Content { tool, contract_version, input: input.as_ref() });
         if let Some(seq) = self.addresses.get(&address) {
             let call = self.calls.get(seq).expect("the index of addresses follows the calls");
             if call.facts.content != content_under(call.facts.contract_version) {
@@ -285,9 +284,9 @@ impl Workspace {
         if facts.fetched.entries.contains_key(&entry) {
             return draft.done();
         }
-        let instance = draft
-            .instance_of(&asked.conversation, &registry::interact())
-            .unwrap_or_else(|| draft.open_instance(&asked.conversation, &registry::interact(), InstanceState::Background));
+        let instance = draft.instance_of(&asked.conversation, &registry::interact()).unwrap_or_else(|| {
+            draft.open_instance(&asked.conversation, &registry::interact(), InstanceState::Background)
+        });
         let seq = draft.record(
             Happened::InboxReceived,
             asked.message.as_str(),
@@ -300,11 +299,7 @@ impl Workspace {
             conversation: asked.conversation.clone(),
             instance: instance.id.clone(),
             received: facts.now,
-            item: InboxItem::Text {
-                from: asked.agent.clone(),
-                message: asked.message.clone(),
-                text: text.to_owned(),
-            },
+            item: InboxItem::Text { from: asked.agent.clone(), message: asked.message.clone(), text: text.to_owned() },
             attempts: 0,
             parked: false,
         });

@@ -25,8 +25,24 @@ impl Workspace {
     #[must_use]
     pub fn restore(id: WorkspaceId, records: Records) -> Self {
         let Records {
-            last, time, calls, actions, instances, activations, operations, sessions, documents, focus, inbox, outbox,
-            conversations, policy, host_profile, descriptors, apps, publications,
+            last,
+            time,
+            calls,
+            actions,
+            instances,
+            activations,
+            operations,
+            sessions,
+            documents,
+            focus,
+            inbox,
+            outbox,
+            conversations,
+            policy,
+            host_profile,
+            descriptors,
+            apps,
+            publications,
         } = records;
         let mut workspace = Self::new(id);
         workspace.last = last;
@@ -142,7 +158,8 @@ impl Workspace {
             time,
             volatile,
         } = changes;
-        let visible_changed = !conversations.is_empty() || policy.is_some() || host_profile.is_some() || !apps.is_empty();
+        let visible_changed =
+            !conversations.is_empty() || policy.is_some() || host_profile.is_some() || !apps.is_empty();
 
         for row in journal {
             self.put_row(row);

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use lineup_model::{
-    ActionId, ActivationId, AgentId, AppScope, CallKey, ConversationId, Descriptor, Digest, ErrorCode,
-    HostSessionId, InstanceId, IntentId, OperationId, Revision,
+    ActionId, ActivationId, AgentId, AppScope, CallKey, ConversationId, Descriptor, Digest, ErrorCode, HostSessionId,
+    InstanceId, IntentId, OperationId, Revision,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -206,8 +206,26 @@ impl ChangeSet {
     #[must_use]
     pub fn is_durable(&self) -> bool {
         let Self {
-            journal, entries, calls, actions, instances, activations, operations, sessions, documents, focus, inbox,
-            outbox_removed, conversations, policy, host_profile, descriptors, apps, publications, refusals, time,
+            journal,
+            entries,
+            calls,
+            actions,
+            instances,
+            activations,
+            operations,
+            sessions,
+            documents,
+            focus,
+            inbox,
+            outbox_removed,
+            conversations,
+            policy,
+            host_profile,
+            descriptors,
+            apps,
+            publications,
+            refusals,
+            time,
             volatile: _,
         } = self;
         !(journal.is_empty()

@@ -1,12 +1,12 @@
 //! What deciding answers.
 
-use lineup_model::{
-    CallId, CallKey, ErrorCode, Revision,
-    message::Fault,
-};
+use lineup_model::{CallId, CallKey, ErrorCode, Revision, message::Fault};
 
 use super::change_set::ChangeSet;
-use crate::{journal::{Addressed, Origin}, miniapp::MiniAppAnswer};
+use crate::{
+    journal::{Addressed, Origin},
+    miniapp::MiniAppAnswer,
+};
 
 /// What an input changes, and what is said once that is durable.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -63,4 +63,3 @@ impl Rejected {
 
 /// What deciding answers: a rejection is boxed because it is rare and large.
 pub type Decided = Result<Decision, Box<Rejected>>;
-

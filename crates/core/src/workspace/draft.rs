@@ -62,8 +62,26 @@ impl Draft {
     fn make(&mut self, piece: ChangeSet) {
         self.workspace.apply(&piece);
         let ChangeSet {
-            journal, entries, calls, actions, instances, activations, operations, sessions, documents, focus, inbox,
-            outbox_removed, conversations, policy, host_profile, descriptors, apps, publications, refusals, time,
+            journal,
+            entries,
+            calls,
+            actions,
+            instances,
+            activations,
+            operations,
+            sessions,
+            documents,
+            focus,
+            inbox,
+            outbox_removed,
+            conversations,
+            policy,
+            host_profile,
+            descriptors,
+            apps,
+            publications,
+            refusals,
+            time,
             volatile,
         } = piece;
         let all = &mut self.changes;
@@ -392,8 +410,7 @@ impl Draft {
 
     pub(super) fn end_action(&mut self, action: &Action, fault: Option<&Fault>) {
         let body = Body { detail: fault.map(|fault| serde_json::json!({ "fault": fault })), ..Body::default() };
-        let ended =
-            self.row(Happened::ActionEnded, action.id.as_str(), None, fault.map(|fault| fault.code), body);
+        let ended = self.row(Happened::ActionEnded, action.id.as_str(), None, fault.map(|fault| fault.code), body);
         let key = EntryKey::Action { instance: action.instance.clone(), action: action.id.clone() };
         let seq = action.seq;
         self.change(|set| {

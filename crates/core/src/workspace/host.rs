@@ -173,7 +173,10 @@ impl Workspace {
             Report::Failed { activation } => {
                 // Another visible session may still show it.
                 let alone = !self.hosts.iter().any(|(id, host)| id != session && host.visible);
-                if alone && self.hosts.contains_key(session) && let Some(found) = self.activations.get(activation) {
+                if alone
+                    && self.hosts.contains_key(session)
+                    && let Some(found) = self.activations.get(activation)
+                {
                     draft.consider(&found.clone(), &ActivationInput::Failed(Failure::HostFailed));
                 }
             }
@@ -292,13 +295,8 @@ impl Draft {
     /// A MiniApp that came up gets its messages again; past its attempts a message is parked and
     /// shown, so that it never blocks the others (DUR-3).
     fn count_inbox_attempt(&mut self, instance: &InstanceId) {
-        let pending: Vec<_> = self
-            .workspace
-            .inbox
-            .values()
-            .filter(|row| row.instance == *instance && !row.parked)
-            .cloned()
-            .collect();
+        let pending: Vec<_> =
+            self.workspace.inbox.values().filter(|row| row.instance == *instance && !row.parked).cloned().collect();
         for row in pending {
             let attempts = row.attempts + 1;
             let parked = attempts > lineup_model::limits::DELIVERY_ATTEMPTS;
@@ -317,4 +315,3 @@ fn place(message: &MessageId) -> Option<OutboxKey> {
     // One spelling only.
     (key.seq.message_id(key.index as usize) == *message).then_some(key)
 }
-

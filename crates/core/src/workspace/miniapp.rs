@@ -25,7 +25,8 @@ use crate::{
     instance::{Instance, InstanceState},
     journal::{Happened, Origin, Source},
     miniapp::{
-        CallView, InboxMessage, MiniAppAnswer, MiniAppContext, MiniAppRequest, OperationState, OperationView, Step, Work,
+        CallView, InboxMessage, MiniAppAnswer, MiniAppContext, MiniAppRequest, OperationState, OperationView, Step,
+        Work,
     },
     session::DocumentHead,
 };
@@ -158,8 +159,14 @@ impl Workspace {
         let Some(instance) = self.instances.get(&from.instance) else {
             return Err(Fault::new(ErrorCode::AppInstanceNotFound, "this instance is closed"));
         };
-        if instance.app_scope != from.app_scope || instance.conversation != from.conversation || from.workspace != self.id {
-            return Err(Fault::new(ErrorCode::AppScopeMismatch, "this instance belongs to another app or conversation"));
+        if instance.app_scope != from.app_scope
+            || instance.conversation != from.conversation
+            || from.workspace != self.id
+        {
+            return Err(Fault::new(
+                ErrorCode::AppScopeMismatch,
+                "this instance belongs to another app or conversation",
+            ));
         }
         if self.policy.disabled_apps.contains(&instance.app_scope) {
             return Err(Fault::new(ErrorCode::AppDisabled, "this app is switched off"));
@@ -421,7 +428,9 @@ fn complete(mut draft: Draft, call: &Call, generation: Option<Generation>, outpu
         Some(Fault::new(ErrorCode::ToolOutputInvalid, "the output is over its limit").because("too_large"))
     } else {
         compiled.output.check(output).err().map(|violation| {
-            Fault::new(ErrorCode::ToolOutputInvalid, violation.message).because("schema_violation").at(violation.pointer)
+            Fault::new(ErrorCode::ToolOutputInvalid, violation.message)
+                .because("schema_violation")
+                .at(violation.pointer)
         })
     };
     if let Some(error) = invalid {
@@ -534,8 +543,11 @@ fn foreground(draft: &mut Draft, instance: &Instance) -> Result<MiniAppAnswer, F
 }
 
 fn background(draft: &mut Draft, instance: &Instance) -> Result<MiniAppAnswer, Fault> {
-    let bound =
-        draft.workspace.operations.values().any(|operation| operation.instance == instance.id && operation.rule.needs_foreground);
+    let bound = draft
+        .workspace
+        .operations
+        .values()
+        .any(|operation| operation.instance == instance.id && operation.rule.needs_foreground);
     if bound {
         return Err(Fault::new(ErrorCode::LifecycleDenied, "a running operation needs the foreground")
             .because("operation_running"));
@@ -550,8 +562,9 @@ fn close(draft: &mut Draft, instance: &Instance) -> Result<MiniAppAnswer, Fault>
     let busy = draft.workspace.calls.values().any(|call| call.instance.as_ref() == Some(&instance.id))
         || draft.workspace.operations.values().any(|operation| operation.instance == instance.id);
     if busy {
-        return Err(Fault::new(ErrorCode::LifecycleDenied, "calls or operations are open on this instance")
-            .because("busy"));
+        return Err(
+            Fault::new(ErrorCode::LifecycleDenied, "calls or operations are open on this instance").because("busy")
+        );
     }
     draft.close(&instance.id);
     draft.settle();

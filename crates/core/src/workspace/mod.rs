@@ -19,8 +19,8 @@ mod view;
 use std::{collections::BTreeSet, sync::Arc};
 
 use lineup_model::{
-    ActivationId, AgentId, AppScope, AppSessionId, CallKey, ConversationId, Digest, Effective, HostSessionId, InstanceId,
-    Inventory, OperationId, WorkspaceId,
+    ActivationId, AgentId, AppScope, AppSessionId, CallKey, ConversationId, Digest, Effective, HostSessionId,
+    InstanceId, Inventory, OperationId, WorkspaceId,
 };
 
 use self::{
@@ -303,7 +303,9 @@ impl Workspace {
         let activations = self
             .activations
             .values()
-            .map(|activation| if activation.foreground && !connected { activation.limit } else { activation.full_limit })
+            .map(
+                |activation| if activation.foreground && !connected { activation.limit } else { activation.full_limit },
+            )
             .min();
         [calls, operations, activations].into_iter().flatten().min()
     }

@@ -11,11 +11,7 @@ use lineup_model::{
 };
 use serde_json::{Value, json};
 
-use super::{
-    change_set::Kept,
-    decision::Rejected,
-    draft::Draft,
-};
+use super::{change_set::Kept, decision::Rejected, draft::Draft};
 use crate::{
     action::{self, ActionInput},
     activation::{self, Activation, ActivationInput, Asked, Failure},
@@ -310,7 +306,8 @@ impl Draft {
             }
             Way::Activate(instance) => self.activate(key, &descriptor, instance),
             Way::Run(instance) => {
-                if cause == Some(key) && descriptor.executor == Executor::MiniappSdk
+                if cause == Some(key)
+                    && descriptor.executor == Executor::MiniappSdk
                     && descriptor.invocation != Invocation::Operation
                 {
                     self.progress(Call::clone(&call), Stage::ActivationReady, None, None);
@@ -457,8 +454,8 @@ impl Draft {
     }
 
     pub(super) fn activation_cancelled(&mut self, activation: &Activation) {
-        let error = Fault::new(ErrorCode::AppActivationCancelled, "bringing the app up was cancelled")
-            .because("cancelled");
+        let error =
+            Fault::new(ErrorCode::AppActivationCancelled, "bringing the app up was cancelled").because("cancelled");
         self.activation_over(activation, Stage::ActivationCancelled, "cancelled", &|| End::Cancelled {
             error: error.clone(),
         });
@@ -466,11 +463,7 @@ impl Draft {
 
     fn activation_over(&mut self, activation: &Activation, stage: Stage, reason: &str, others: &dyn Fn() -> End) {
         let word = if stage == Stage::ActivationFailed { "failed" } else { "cancelled" };
-        self.record(
-            Happened::ActivationEnded,
-            activation.id.as_str(),
-            Some(json!({ "end": word, "reason": reason })),
-        );
+        self.record(Happened::ActivationEnded, activation.id.as_str(), Some(json!({ "end": word, "reason": reason })));
         let waiting = self.waiting_on(&activation.id);
         self.change(|set| set.activations.push(Kept::Gone(activation.id.clone())));
         for key in waiting {
@@ -556,9 +549,7 @@ impl Draft {
                     End::Cancelled { error }
                 }
             }
-            OperationEnd::Failed => {
-                End::Failed { error: Fault::new(ErrorCode::ToolFailed, "the operation failed") }
-            }
+            OperationEnd::Failed => End::Failed { error: Fault::new(ErrorCode::ToolFailed, "the operation failed") },
         };
         self.end_call(&operation.call, call_end, None);
         self.after_call(&operation.instance, &descriptor);
@@ -658,12 +649,14 @@ impl Draft {
                 action::Transition::Delivered(_) | action::Transition::Exhausted | action::Transition::Stale => {}
             }
         }
-        let inbox: Vec<_> = self.workspace.inbox.values().filter(|row| row.instance == *id).map(|row| row.seq).collect();
+        let inbox: Vec<_> =
+            self.workspace.inbox.values().filter(|row| row.instance == *id).map(|row| row.seq).collect();
         for seq in inbox {
             self.change(|set| set.inbox.push(Kept::Gone(seq)));
         }
         if let Some(session) = self.session(&instance) {
-            let closed = crate::session::AppSession { closed: Some(self.now), ..crate::session::AppSession::clone(&session) };
+            let closed =
+                crate::session::AppSession { closed: Some(self.now), ..crate::session::AppSession::clone(&session) };
             self.put_session(closed);
         }
         if self.workspace.focus.entries().contains(id) {

@@ -7,14 +7,7 @@ use lineup_model::{
     message::{AgentBody, End, Fault},
 };
 
-use super::{
-    Workspace,
-    change_set::Publication,
-    decision::Decided,
-    draft::Draft,
-    facts::Facts,
-    input::Setup,
-};
+use super::{Workspace, change_set::Publication, decision::Decided, draft::Draft, facts::Facts, input::Setup};
 use crate::journal::{Happened, Origin};
 
 impl Workspace {
@@ -116,8 +109,7 @@ impl Draft {
         let revision = inventory.revision.clone();
         let body = AgentBody::Inventory { sequence, inventory };
         self.send(Happened::InventoryPublished, agent.as_str(), conversation, vec![(agent.clone(), body)]);
-        let publication =
-            Publication { agent: agent.clone(), conversation: conversation.clone(), sequence, revision };
+        let publication = Publication { agent: agent.clone(), conversation: conversation.clone(), sequence, revision };
         self.change(|set| set.publications.push(Arc::new(publication)));
     }
 }

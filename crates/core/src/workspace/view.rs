@@ -18,9 +18,11 @@ impl Workspace {
     pub fn host_view(&self) -> HostView {
         // The oldest activation that asks for the foreground comes first: the order of its id is
         // the order of the journal only within one length, so compare by its instance's limit.
-        let asked = self.activations.values().filter(|activation| activation.foreground).min_by_key(|activation| {
-            (activation.full_limit, activation.id.as_str().len(), activation.id.clone())
-        });
+        let asked = self
+            .activations
+            .values()
+            .filter(|activation| activation.foreground)
+            .min_by_key(|activation| (activation.full_limit, activation.id.as_str().len(), activation.id.clone()));
         let foreground = match asked {
             Some(activation) => self.instances.get(&activation.instance).map(|instance| Foreground {
                 instance: instance.id.clone(),
@@ -53,17 +55,15 @@ impl Workspace {
             .filter_map(|instance| {
                 let app = self.apps.get(&instance.app_scope)?;
                 let surface = app.manifest.surfaces.first()?;
-                let time = self
-                    .operations
-                    .values()
-                    .filter(|operation| operation.instance == instance.id)
-                    .find_map(|operation| {
+                let time = self.operations.values().filter(|operation| operation.instance == instance.id).find_map(
+                    |operation| {
                         let deadline = operation.deadline?;
                         Some(RemainingTime {
                             length_ms: deadline.since(operation.started.effective),
                             remaining_ms: deadline.since(now),
                         })
-                    });
+                    },
+                );
                 Some(SurfaceView {
                     instance: instance.id.clone(),
                     app_scope: instance.app_scope.clone(),
@@ -87,6 +87,30 @@ impl Workspace {
                 || self.actions.values().any(|action| action.instance == instance.id)
                 || self.inbox.values().any(|row| row.instance == instance.id && !row.parked)
         })
+    }
+
+    /// A live instance.
+    #[must_use]
+    pub fn instance(&self, id: &InstanceId) -> Option<&Arc<Instance>> {
+        self.instances.get(id)
+    }
+
+    /// An unfinished UI Action, by its place.
+    #[must_use]
+    pub fn action(&self, seq: crate::Seq) -> Option<&Arc<Action>> {
+        self.actions.get(&seq)
+    }
+
+    /// Whether this is what the agent was last told to see (INV-7).
+    #[must_use]
+    pub fn is_current(
+        &self,
+        agent: &lineup_model::AgentId,
+        conversation: &lineup_model::ConversationId,
+        sequence: u64,
+    ) -> bool {
+        let published = self.publications.get(&(agent.clone(), conversation.clone()));
+        published.is_some_and(|published| published.sequence == sequence)
     }
 
     /// What the hosting adapter does for an instance, as far as it has reported.

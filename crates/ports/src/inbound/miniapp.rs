@@ -27,4 +27,3 @@ pub trait MiniAppRequests: Send + Sync {
     /// `storage_unavailable` (nothing was changed; asking again is safe).
     async fn request(&self, from: MiniAppContext, request: MiniAppRequest) -> Result<MiniAppAnswer, Fault>;
 }
-
