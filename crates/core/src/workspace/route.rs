@@ -339,7 +339,10 @@ impl Draft {
     fn run(&mut self, key: &CallKey, descriptor: &Descriptor, instance: &Instance) {
         match &descriptor.executor {
             Executor::MiniappSdk => {
-                self.hand_over(key);
+                // A call that is taken in ready to run was handed over in that very row.
+                if self.call(key).is_some_and(|call| call.attempts == 0) {
+                    self.hand_over(key);
+                }
                 if descriptor.invocation == Invocation::Operation {
                     self.start_operation(key, descriptor, instance, None);
                     if let Some(call) = self.call(key) {
@@ -367,10 +370,6 @@ impl Draft {
     /// Hands a call to its handler, for the first time or again; past its attempts it ends.
     pub(super) fn hand_over(&mut self, key: &CallKey) {
         let Some(call) = self.call(key) else { return };
-        if matches!(call.state, CallState::Running { .. }) && call.attempts == 1 && call.last == call.accepted_at() {
-            // Handed over in the row that took it in.
-            return;
-        }
         let input = CallInput::Deliver { now: self.now.effective, attempts: call.attempts };
         if let Some(call::Transition::Exhausted) = self.move_call(key, input, Happened::CallDelivered, None) {
             let error = Fault::new(
