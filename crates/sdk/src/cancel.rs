@@ -47,6 +47,12 @@ impl Canceller {
         wakers.into_values().for_each(Waker::wake);
     }
 
+    /// Whether the handler was asked to stop.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        lock(&self.0).asked
+    }
+
     pub(crate) fn token(&self) -> Token {
         Token(Arc::clone(&self.0))
     }
