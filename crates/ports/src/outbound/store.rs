@@ -146,6 +146,14 @@ pub struct StoreCapabilities {
     pub shared_across_processes: bool,
 }
 
+impl StoreCapabilities {
+    /// A store whose data belongs to one process at a time.
+    #[must_use]
+    pub const fn single_process() -> Self {
+        Self { shared_across_processes: false }
+    }
+}
+
 /// Remembers workspaces. One process owns a workspace; the Runtime calls `commit` one at a time.
 #[async_trait]
 pub trait Store: Send + Sync {
