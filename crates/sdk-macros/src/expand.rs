@@ -41,7 +41,6 @@ pub(crate) fn expand(facts: &Facts, committed: Option<&str>) -> TokenStream {
         .is_empty()
         .then(|| format!("The MiniApp `{}`.", app.scope))
         .map(|text| quote!(#[doc = #text]));
-    let hooks = (!app.hooks).then(|| quote!(impl ::lineup_sdk::MiniApp for #name {}));
     let app_facts = app_facts(app, committed);
     let tools = tools.iter().map(|tool| expand_tool(name, tool));
     let actions = actions.iter().map(|action| expand_action(name, action));
@@ -51,15 +50,17 @@ pub(crate) fn expand(facts: &Facts, committed: Option<&str>) -> TokenStream {
         #[derive(Clone, Copy, Debug, Default)]
         pub struct #name;
 
-        #hooks
-
         /// The MiniApp as the Runtime gets it: its declaration and its handlers.
         #[must_use]
         pub fn bundle() -> ::lineup_sdk::Bundle {
-            ::lineup_sdk::__private::Builder::new(#name, #app_facts)
-                #(#tools)*
-                #(#actions)*
-                .build()
+            #[allow(unused_imports, reason = "one of the two is used")]
+            use ::lineup_sdk::__private::{Absent as _, Written as _};
+            let app = ::std::sync::Arc::new(#name);
+            let hooks = (&::lineup_sdk::__private::Probe(&app)).hooks();
+            let builder = ::lineup_sdk::__private::Builder::new(app, hooks, #app_facts);
+            #(#tools)*
+            #(#actions)*
+            builder.build()
         }
     }
 }
@@ -76,7 +77,6 @@ fn app_facts(app: &App, committed: Option<&str>) -> TokenStream {
         surface_required,
         subscriptions,
         capabilities,
-        hooks: _,
     } = app;
     let kind = variant("Kind", *kind);
     let version = version.as_ref().map_or_else(
@@ -113,12 +113,24 @@ fn app_facts(app: &App, committed: Option<&str>) -> TokenStream {
 
 fn expand_tool(app: &Ident, tool: &Tool) -> TokenStream {
     let facts = tool_facts(tool);
+    let input = typed("input", tool.input.as_ref());
     match &tool.performer {
         Performer::Handler { path, output } => {
-            let handler = handler(app, &quote!(Call), tool.input.as_ref(), path, output);
-            quote!(.tool(#facts, #handler))
+            let handler = handler(app, "Call", tool.input.as_ref(), path, output);
+            let output = typed("output", Some(output));
+            quote! {
+                let builder = {
+                    let (input, output) = (#input, #output);
+                    builder.tool(#facts, input, output, #handler)
+                };
+            }
         }
-        Performer::DeadlineStart { .. } | Performer::DeadlineInterrupt => quote!(.built_in(#facts)),
+        Performer::DeadlineStart { .. } | Performer::DeadlineInterrupt => quote! {
+            let builder = {
+                let input = #input;
+                builder.built_in(#facts)
+            };
+        },
     }
 }
 
@@ -141,7 +153,6 @@ fn tool_facts(tool: &Tool) -> TokenStream {
         restore_previous_focus,
         operation,
     } = tool;
-    let input_schema = schema(input.as_ref(), &format_ident!("input_type"));
     let result = result(performer, input.as_ref());
     let (invocation, readiness) = (
         variant("Invocation", *invocation),
@@ -165,7 +176,7 @@ fn tool_facts(tool: &Tool) -> TokenStream {
             method: #method,
             version: #version,
             description: #description,
-            input: #input_schema,
+            input: input.schema,
             result: #result,
             invocation: #invocation,
             readiness: #readiness,
@@ -190,9 +201,8 @@ fn tool_facts(tool: &Tool) -> TokenStream {
 
 fn result(performer: &Performer, input: Option<&Type>) -> TokenStream {
     match performer {
-        Performer::Handler { path: _, output } => {
-            let output = schema(named(output), &format_ident!("output_type"));
-            quote!(::lineup_sdk::__private::Performer::Handler(#output))
+        Performer::Handler { path: _, output: _ } => {
+            quote!(::lineup_sdk::__private::Performer::Handler(output.schema))
         }
         Performer::DeadlineStart {
             unit,
@@ -224,61 +234,53 @@ fn expand_action(app: &Ident, action: &Action) -> TokenStream {
         handler: path,
         confirm,
     } = action;
-    let input_schema = schema(input.as_ref(), &format_ident!("input_type"));
-    let unit: Type = syn::parse_quote!(());
-    let handler = handler(app, &quote!(Action), input.as_ref(), path, &unit);
+    let handler = handler(app, "Action", input.as_ref(), path, &syn::parse_quote!(()));
+    let input = typed("input", input.as_ref());
     quote! {
-        .action(
-            ::lineup_sdk::__private::ActionFacts {
-                method: #method,
-                description: #description,
-                input: #input_schema,
-                confirm: #confirm,
-            },
-            #handler,
-        )
+        let builder = {
+            let input = #input;
+            builder.action(
+                ::lineup_sdk::__private::ActionFacts {
+                    method: #method,
+                    description: #description,
+                    input: input.schema,
+                    confirm: #confirm,
+                },
+                input,
+                #handler,
+            )
+        };
     }
 }
 
 /// The closure that calls a handler; its mistakes are found at the handler's name.
 fn handler(
     app: &Ident,
-    given: &TokenStream,
+    given: &str,
     input: Option<&Type>,
     path: &syn::Path,
     output: &Type,
 ) -> TokenStream {
+    let given = format_ident!("{given}");
     let input = input.map_or_else(|| quote!(()), |input| quote!(#input));
     let span = path.span().resolved_at(Span::mixed_site());
-    let [the_app, sdk, work] =
-        ["app", "sdk", "work"].map(|name| Ident::new(name, Span::mixed_site()));
+    let [the_app, sdk, work] = ["app", "sdk", "work"].map(|name| Ident::new(name, span));
     let call = quote_spanned! {span=>
-        ::lineup_sdk::__private::run::<#output, _>(async move { #path(&#the_app, &#sdk, #work).await })
+        ::lineup_sdk::__private::run::<#output, _>(async move {
+            ::lineup_sdk::__private::asynchronous(#path(&#the_app, &#sdk, #work)).await
+        })
     };
     quote! {
         |#the_app: ::std::sync::Arc<#app>, #sdk: ::lineup_sdk::Sdk, #work: ::lineup_sdk::#given<#input>| #call
     }
 }
 
-/// The schema of a type, with an assertion at the type's own place; `()` has an empty one.
-fn schema(ty: Option<&Type>, assertion: &Ident) -> TokenStream {
+/// The type as a value of the SDK's, made at the type's own place so that its mistakes are found there.
+fn typed(role: &str, ty: Option<&Type>) -> TokenStream {
+    let role = format_ident!("{role}");
     match ty {
-        Some(ty) => {
-            let span = ty.span();
-            quote_spanned! {span=> {
-                ::lineup_sdk::__private::#assertion::<#ty>();
-                ::lineup_sdk::__private::SchemaOf::type_of::<#ty>()
-            }}
-        }
-        None => quote!(::lineup_sdk::__private::SchemaOf::nothing()),
-    }
-}
-
-/// A type other than `()`.
-fn named(ty: &Type) -> Option<&Type> {
-    match ty {
-        Type::Tuple(tuple) if tuple.elems.is_empty() => None,
-        other => Some(other),
+        Some(ty) => quote_spanned!(ty.span()=> ::lineup_sdk::__private::#role::<#ty>()),
+        None => quote!(::lineup_sdk::__private::#role::<()>()),
     }
 }
 

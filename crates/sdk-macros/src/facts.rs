@@ -21,7 +21,6 @@ pub(crate) struct App {
     pub surface_required: bool,
     pub subscriptions: Vec<String>,
     pub capabilities: Vec<String>,
-    pub hooks: bool,
 }
 
 pub(crate) struct Surface {

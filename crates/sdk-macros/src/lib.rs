@@ -53,7 +53,6 @@ mod validate;
 /// | `subscriptions: ["message.text"]` | message types for the inbox | none |
 /// | `capabilities: ["…"]` | capabilities that it may ask for | none |
 /// | `min_host: 1` | the lowest Host version | `1` |
-/// | `hooks` | the author implements `MiniApp` | defaults |
 ///
 /// Clauses of `tool`:
 ///
@@ -76,6 +75,8 @@ mod validate;
 ///
 /// Clauses of `action`: `handler: Type::method`
 /// (`async fn method(&self, sdk: &Sdk, action: Action<Input>) -> ActionResult`) and `confirm`.
+///
+/// A MiniApp that does something beside its handlers implements `MiniApp`; there is nothing to declare.
 ///
 /// A flag is written bare or as `flag: true`. `_` in a name becomes `-` in the method: `set_state`
 /// is published as `set-state`.

@@ -3,7 +3,7 @@
 //! A declaration is cut at its top level first: an item ends at `;` or `{ … }`, a clause at `,`. So a
 //! mistake inside one item or clause leaves all the others readable.
 
-use proc_macro2::{Delimiter, Group, Ident, Literal, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Ident, Literal, Spacing, TokenStream, TokenTree};
 use syn::{
     Attribute, LitStr, Token, Type,
     parse::{ParseStream, Parser},
@@ -31,7 +31,8 @@ pub(crate) enum Item {
 pub(crate) struct AppItem {
     pub docs: Vec<Attribute>,
     pub name: Ident,
-    pub scope: LitStr,
+    /// `None` when it cannot be read, which is noted.
+    pub scope: Option<LitStr>,
     pub clauses: Vec<Clause>,
 }
 
@@ -60,20 +61,59 @@ pub(crate) struct Clause {
     pub value: TokenStream,
 }
 
+/// The items of a declaration.
+pub(crate) struct Items {
+    /// Every item that can be read.
+    pub read: Vec<Item>,
+    /// Whether there is an `app` item, readable or not.
+    pub has_app: bool,
+}
+
 /// Reads every item that can be read.
-pub(crate) fn declaration(tokens: TokenStream, mistakes: &mut Mistakes) -> Vec<Item> {
-    cut_items(tokens)
+pub(crate) fn declaration(tokens: TokenStream, mistakes: &mut Mistakes) -> Items {
+    let items = cut_items(tokens);
+    let has_app = items.iter().any(|item| {
+        item.clone()
+            .into_iter()
+            .any(|token| matches!(token, TokenTree::Ident(word) if word == "app"))
+    });
+    let read = items
         .into_iter()
         .filter_map(|item| read_item(item, mistakes))
-        .collect()
+        .collect();
+    Items { read, has_app }
 }
 
 /// Reads the clauses between braces.
 pub(crate) fn clauses(tokens: TokenStream, mistakes: &mut Mistakes) -> Vec<Clause> {
-    cut_clauses(tokens)
-        .into_iter()
+    let mut cut = Vec::new();
+    for clause in cut_clauses(tokens) {
+        cut.extend(cut_at_forgotten_commas(clause, mistakes));
+    }
+    cut.into_iter()
         .filter_map(|clause| mistakes.keep(Parser::parse2(read_clause, clause)))
         .collect()
+}
+
+/// `version: 1 invocation: operation` is two clauses and a mistake.
+fn cut_at_forgotten_commas(clause: TokenStream, mistakes: &mut Mistakes) -> Vec<TokenStream> {
+    let tokens: Vec<TokenTree> = clause.into_iter().collect();
+    let mut clauses = Vec::new();
+    let mut from = 0;
+    for at in 3..tokens.len().saturating_sub(1) {
+        if let [TokenTree::Ident(name), TokenTree::Punct(colon)] = &tokens[at..at + 2]
+            && colon.as_char() == ':'
+            && colon.spacing() == Spacing::Alone
+            && !matches!(&tokens[at - 1], TokenTree::Punct(before) if before.as_char() == ':')
+        {
+            let write = format!("…, {name}: …,");
+            mistakes.add(name, format!("a comma is missing before `{name}`"), write);
+            clauses.push(tokens[from..at].iter().cloned().collect());
+            from = at;
+        }
+    }
+    clauses.push(tokens[from..].iter().cloned().collect());
+    clauses
 }
 
 fn cut_items(tokens: TokenStream) -> Vec<TokenStream> {
@@ -120,7 +160,7 @@ fn cut_clauses(tokens: TokenStream) -> Vec<TokenStream> {
 }
 
 fn read_item(tokens: TokenStream, mistakes: &mut Mistakes) -> Option<Item> {
-    let mut body = None;
+    let (mut body, mut problem) = (None, None);
     let read = |input: ParseStream<'_>| {
         let docs = input.call(Attribute::parse_outer)?;
         let keyword: Ident = input.parse().map_err(|error| {
@@ -131,22 +171,29 @@ fn read_item(tokens: TokenStream, mistakes: &mut Mistakes) -> Option<Item> {
             )
         })?;
         let item = match keyword.to_string().as_str() {
-            "app" => Item::App(app(docs, input)?),
+            "app" => Item::App(app(docs, input, &mut problem)?),
             "tool" => Item::Tool(tool(docs, input)?),
             "action" => Item::Action(action(docs, input)?),
             other => {
                 let found = format!(
                     "`{other}` is not an item: an item starts with `app`, `tool` or `action`"
                 );
-                let rest: TokenStream = input.parse()?;
-                drop(rest);
+                input.parse::<TokenStream>()?;
                 return Err(say(keyword.span(), &found, TOOL_LINE));
             }
         };
-        body = read_body(input, &item, &keyword)?;
+        if problem.is_some() {
+            // The name is known; what comes after it is not worth guessing at.
+            input.parse::<TokenStream>()?;
+        } else {
+            body = read_body(input, &item, &keyword)?;
+        }
         Ok(item)
     };
     let mut item = mistakes.keep(Parser::parse2(read, tokens))?;
+    if let Some(problem) = problem {
+        mistakes.take(problem);
+    }
     let read = body
         .map(|group| clauses(group.stream(), mistakes))
         .unwrap_or_default();
@@ -158,7 +205,11 @@ fn read_item(tokens: TokenStream, mistakes: &mut Mistakes) -> Option<Item> {
     Some(item)
 }
 
-fn app(docs: Vec<Attribute>, input: ParseStream<'_>) -> syn::Result<AppItem> {
+fn app(
+    docs: Vec<Attribute>,
+    input: ParseStream<'_>,
+    problem: &mut Option<syn::Error>,
+) -> syn::Result<AppItem> {
     let name = input.parse().map_err(|error| {
         say(
             error.span(),
@@ -166,6 +217,18 @@ fn app(docs: Vec<Attribute>, input: ParseStream<'_>) -> syn::Result<AppItem> {
             APP_LINE,
         )
     })?;
+    let scope = app_scope(input)
+        .map_err(|error| *problem = Some(error))
+        .ok();
+    Ok(AppItem {
+        docs,
+        name,
+        scope,
+        clauses: Vec::new(),
+    })
+}
+
+fn app_scope(input: ParseStream<'_>) -> syn::Result<LitStr> {
     input.parse::<Token![in]>().map_err(|error| {
         say(
             error.span(),
@@ -173,18 +236,12 @@ fn app(docs: Vec<Attribute>, input: ParseStream<'_>) -> syn::Result<AppItem> {
             APP_LINE,
         )
     })?;
-    let scope = input.parse().map_err(|error| {
+    input.parse().map_err(|error| {
         say(
             error.span(),
             "the app's scope is a text in double quotes",
             APP_LINE,
         )
-    })?;
-    Ok(AppItem {
-        docs,
-        name,
-        scope,
-        clauses: Vec::new(),
     })
 }
 
@@ -244,8 +301,7 @@ fn head(item: &str, input: ParseStream<'_>, line: &str) -> syn::Result<(Ident, O
     let group = match input.parse::<TokenTree>() {
         Ok(TokenTree::Group(group)) if group.delimiter() == Delimiter::Parenthesis => group,
         Ok(other) => {
-            let rest: TokenStream = input.parse()?;
-            drop(rest);
+            input.parse::<TokenStream>()?;
             return Err(say(
                 other.span(),
                 &format!(
@@ -293,8 +349,7 @@ fn read_body(input: ParseStream<'_>, item: &Item, keyword: &Ident) -> syn::Resul
         Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Brace => Ok(Some(group)),
         Some(TokenTree::Punct(punct)) if punct.as_char() == ';' && bodiless => Ok(None),
         Some(other) => {
-            let rest: TokenStream = input.parse()?;
-            drop(rest);
+            input.parse::<TokenStream>()?;
             let wanted = if bodiless {
                 "`;` or `{ … }`"
             } else {
@@ -340,8 +395,7 @@ fn read_clause(input: ParseStream<'_>) -> syn::Result<Clause> {
     }
     if !input.peek(Token![:]) || input.peek(Token![::]) {
         let span = input.span();
-        let rest: TokenStream = input.parse()?;
-        drop(rest);
+        input.parse::<TokenStream>()?;
         return Err(say(
             span,
             &format!(
@@ -359,31 +413,10 @@ fn read_clause(input: ParseStream<'_>) -> syn::Result<Clause> {
         ));
     }
     let value: TokenStream = input.parse()?;
-    // `version: 1 invocation: operation`: a comma was forgotten.
-    if let Some(next) = forgotten_comma(&value) {
-        return Err(say(
-            next.span(),
-            &format!("a comma is missing before `{next}`"),
-            &format!("{name}: …, {next}: …,"),
-        ));
-    }
     Ok(Clause {
         name,
         label: None,
         value,
-    })
-}
-
-/// The name of the clause that follows in the value of another.
-fn forgotten_comma(value: &TokenStream) -> Option<Ident> {
-    let tokens: Vec<TokenTree> = value.clone().into_iter().collect();
-    tokens.windows(2).skip(1).find_map(|pair| match pair {
-        [TokenTree::Ident(name), TokenTree::Punct(colon)]
-            if colon.as_char() == ':' && colon.spacing() == proc_macro2::Spacing::Alone =>
-        {
-            Some(name.clone())
-        }
-        _ => None,
     })
 }
 
@@ -421,7 +454,7 @@ pub(crate) fn doc_text(docs: &[Attribute], mistakes: &mut Mistakes) -> String {
 
 /// A literal's tokens as text, for messages.
 pub(crate) fn shown(tokens: &TokenStream) -> String {
-    let text = tokens.to_string();
+    let text = tokens.to_string().replace(" :: ", "::").replace(" . ", ".");
     if text.chars().count() > 40 {
         format!("{}…", text.chars().take(40).collect::<String>())
     } else {

@@ -11,14 +11,14 @@ use proc_macro2::Ident;
 use crate::{
     facts::{Action, App, Facts, Tool},
     mistake::Mistakes,
-    parse::{ActionItem, AppItem, Item, ToolItem, doc_text},
+    parse::{ActionItem, AppItem, Item, Items, ToolItem, doc_text},
 };
 use clauses::{Clauses, Known};
 
 /// Reads the facts of every item that is right. `None` without an app.
-pub(crate) fn facts(items: Vec<Item>, mistakes: &mut Mistakes) -> Option<Facts> {
+pub(crate) fn facts(items: Items, mistakes: &mut Mistakes) -> Option<Facts> {
     let (mut apps, mut tools, mut actions) = (Vec::new(), Vec::new(), Vec::new());
-    for item in items {
+    for item in items.read {
         match item {
             Item::App(item) => apps.push(item),
             Item::Tool(item) => tools.push(item),
@@ -40,7 +40,7 @@ pub(crate) fn facts(items: Vec<Item>, mistakes: &mut Mistakes) -> Option<Facts> 
         .into_iter()
         .filter_map(|item| action(item, mistakes))
         .collect();
-    let app = only_app(apps, mistakes)?;
+    let app = only_app(apps, items.has_app, mistakes)?;
     Some(Facts {
         app,
         tools,
@@ -48,9 +48,13 @@ pub(crate) fn facts(items: Vec<Item>, mistakes: &mut Mistakes) -> Option<Facts> 
     })
 }
 
-fn only_app(apps: Vec<AppItem>, mistakes: &mut Mistakes) -> Option<App> {
+fn only_app(apps: Vec<AppItem>, has_app: bool, mistakes: &mut Mistakes) -> Option<App> {
     let mut apps = apps.into_iter();
     let Some(first) = apps.next() else {
+        if has_app {
+            // It cannot be read, which is noted.
+            return None;
+        }
         mistakes.take(syn::Error::new(
             proc_macro2::Span::call_site(),
             "a declaration needs an `app` line\n\nwrite, for example:\n    app Pomodoro in \"pomodoro\";",
@@ -63,11 +67,7 @@ fn only_app(apps: Vec<AppItem>, mistakes: &mut Mistakes) -> Option<App> {
             mistakes.add(
                 name,
                 "a crate declares one app, and this is one of several",
-                format!(
-                    "app {} in {:?};   // and another crate for the other",
-                    first.name,
-                    first.scope.value()
-                ),
+                "app Desk in \"desk\";   // and another crate for the other app",
             );
         }
     }

@@ -6,14 +6,14 @@ use lineup_ports::inbound::{InboxMessage, InstanceState};
 
 use crate::{Sdk, SdkError};
 
-/// What a MiniApp does beside its handlers. Every method has a default; an app that needs one says
-/// `hooks` in its `app` line and implements this trait with plain `async fn`s.
+/// What a MiniApp does beside its handlers. Every method has a default; an app that needs one
+/// implements this trait, with plain `async fn`s, for the type of its `app` line.
 ///
 /// ```
 /// use lineup_sdk::prelude::*;
 ///
 /// define_agent_tools! {
-///     app Reader in "reader" { subscriptions: ["message.text"], hooks }
+///     app Reader in "reader" { subscriptions: ["message.text"] }
 /// }
 ///
 /// impl MiniApp for Reader {

@@ -18,7 +18,7 @@ pub use serde;
 
 use crate::{
     Action, ActionResult, Bundle, Call, MiniApp, Sdk, SdkError, ToolResult,
-    bundle::{Declaration, Handlers, output_value},
+    bundle::{AppHooks, Declaration, Defaults, Handlers, Hooks, output_value},
 };
 pub use crate::{
     bundle::declare::{Action as ActionFacts, App as AppFacts, Performer, Tool as ToolFacts},
@@ -31,10 +31,10 @@ pub struct Builder<A> {
     handlers: Handlers<A>,
 }
 
-impl<A: MiniApp> Builder<A> {
+impl<A: Send + Sync + 'static> Builder<A> {
     /// A MiniApp without tools.
     #[must_use]
-    pub fn new(app: A, facts: AppFacts) -> Self {
+    pub fn new(app: Arc<A>, hooks: AppHooksOf, facts: AppFacts) -> Self {
         Self {
             declaration: Declaration {
                 app: facts,
@@ -42,7 +42,8 @@ impl<A: MiniApp> Builder<A> {
                 actions: Vec::new(),
             },
             handlers: Handlers {
-                app: Arc::new(app),
+                app,
+                hooks: hooks.0,
                 calls: BTreeMap::new(),
                 actions: BTreeMap::new(),
             },
@@ -58,9 +59,11 @@ impl<A: MiniApp> Builder<A> {
 
     /// A tool with a handler.
     #[must_use]
-    pub fn tool<I: Input, O: Output>(
+    pub fn tool<I: 'static, O: 'static>(
         mut self,
         facts: ToolFacts,
+        input: InputType<I>,
+        output: OutputType<O>,
         handler: impl Fn(Arc<A>, Sdk, Call<I>) -> BoxFuture<'static, ToolResult<O>>
         + Send
         + Sync
@@ -68,13 +71,15 @@ impl<A: MiniApp> Builder<A> {
     ) -> Self {
         self.handlers.calls.insert(
             facts.method,
-            Box::new(move |app, sdk, mut call| match I::read(call.input.take()) {
-                Ok(input) => {
-                    let run = handler(app, sdk, call.with(input));
-                    Box::pin(async move { output_value(&run.await?) })
-                }
-                Err(error) => failed(ErrorCode::ToolInputInvalid, &error),
-            }),
+            Box::new(
+                move |app, sdk, mut call| match (input.read)(call.input.take()) {
+                    Ok(input) => {
+                        let run = handler(app, sdk, call.with(input));
+                        Box::pin(async move { (output.write)(&run.await?) })
+                    }
+                    Err(error) => failed(ErrorCode::ToolInputInvalid, &error),
+                },
+            ),
         );
         self.declaration.tools.push(facts);
         self
@@ -82,9 +87,10 @@ impl<A: MiniApp> Builder<A> {
 
     /// A UI Action.
     #[must_use]
-    pub fn action<I: Input>(
+    pub fn action<I: 'static>(
         mut self,
         facts: ActionFacts,
+        input: InputType<I>,
         handler: impl Fn(Arc<A>, Sdk, Action<I>) -> BoxFuture<'static, ActionResult>
         + Send
         + Sync
@@ -93,7 +99,7 @@ impl<A: MiniApp> Builder<A> {
         self.handlers.actions.insert(
             facts.method,
             Box::new(
-                move |app, sdk, mut action| match I::read(action.input.take()) {
+                move |app, sdk, mut action| match (input.read)(action.input.take()) {
                     Ok(input) => handler(app, sdk, action.with(input)),
                     Err(error) => failed(ErrorCode::UiActionInvalid, &error),
                 },
@@ -124,13 +130,44 @@ fn failed<T: Send + 'static>(
     Box::pin(std::future::ready(Err(SdkError::from(fault))))
 }
 
+/// The hooks of an app.
+pub struct AppHooksOf(Box<dyn Hooks>);
+
+/// Finds out whether the author implemented [`MiniApp`]: `(&Probe(&app)).hooks()` is the method of
+/// [`Written`] when the bound holds, and that of [`Absent`], one reference further away, when not.
+pub struct Probe<'app, A>(pub &'app Arc<A>);
+
+/// See [`Probe`].
+pub trait Written {
+    /// The hooks that the author wrote.
+    fn hooks(&self) -> AppHooksOf;
+}
+
+/// See [`Probe`].
+pub trait Absent {
+    /// The defaults.
+    fn hooks(&self) -> AppHooksOf;
+}
+
+impl<A: MiniApp> Written for Probe<'_, A> {
+    fn hooks(&self) -> AppHooksOf {
+        AppHooksOf(Box::new(AppHooks(Arc::clone(self.0))))
+    }
+}
+
+impl<A> Absent for &Probe<'_, A> {
+    fn hooks(&self) -> AppHooksOf {
+        AppHooksOf(Box::new(AppHooks(Arc::new(Defaults))))
+    }
+}
+
 /// What a tool or action can take.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an input: an agent's JSON has to be read into it, and its schema published",
     label = "not readable from JSON, or without a schema",
     note = "write `#[derive(Deserialize, JsonSchema)]` above the type"
 )]
-pub trait Input: Send + Sized + 'static {
+pub trait Input: DeserializeOwned + schemars::JsonSchema + Send + 'static {
     #[doc(hidden)]
     fn read(value: Value) -> Result<Self, serde_json::Error>;
 }
@@ -151,15 +188,58 @@ pub trait Output: Serialize + schemars::JsonSchema + Send + 'static {}
 
 impl<T: Serialize + schemars::JsonSchema + Send + 'static> Output for T {}
 
-/// Asserts at the type's own place that it can be an input.
-pub const fn input_type<T: Input>() {}
+/// An input type as a value. It is made at the type's own place, and nothing after it asks for more:
+/// so a type that cannot be an input is one mistake.
+pub struct InputType<T> {
+    /// Its schema.
+    pub schema: SchemaOf,
+    read: fn(Value) -> Result<T, serde_json::Error>,
+}
 
-/// Asserts at the type's own place that it can be an output.
-pub const fn output_type<T: Output>() {}
+/// An output type as a value; see [`InputType`].
+pub struct OutputType<T> {
+    /// Its schema.
+    pub schema: SchemaOf,
+    write: fn(&T) -> Result<Value, SdkError>,
+}
+
+impl<T> Clone for InputType<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for InputType<T> {}
+
+impl<T> Clone for OutputType<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for OutputType<T> {}
+
+/// The input type `T`.
+#[must_use]
+pub fn input<T: Input>() -> InputType<T> {
+    InputType {
+        schema: SchemaOf::type_of::<T>(),
+        read: T::read,
+    }
+}
+
+/// The output type `T`.
+#[must_use]
+pub fn output<T: Output>() -> OutputType<T> {
+    OutputType {
+        schema: SchemaOf::type_of::<T>(),
+        write: |value| output_value(value),
+    }
+}
 
 /// What the handler of a tool with output `O` may return.
 #[diagnostic::on_unimplemented(
-    message = "the handler returns `{Self}`, but its declaration says `{O}`",
+    message = "the handler returns `{Self}`, but by its declaration it returns `ToolResult<{O}>`",
     label = "this handler's result",
     note = "write `-> ToolResult<{O}>` at the handler, or another `-> …` at the tool; an action's handler returns `ActionResult`"
 )]
@@ -172,6 +252,21 @@ impl<O> Returns<O> for Result<O, SdkError> {
     fn result(self) -> Self {
         self
     }
+}
+
+/// What calling a handler gives.
+#[diagnostic::on_unimplemented(
+    message = "the handler is not an `async fn`",
+    label = "this handler returns `{Self}` at once",
+    note = "write `async fn` at the handler"
+)]
+pub trait Asynchronous: Future {}
+
+impl<F: Future> Asynchronous for F {}
+
+/// Asserts that a handler is asynchronous.
+pub fn asynchronous<F: Asynchronous>(future: F) -> F {
+    future
 }
 
 /// Boxes the future of a handler.

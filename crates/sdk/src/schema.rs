@@ -21,15 +21,6 @@ impl SchemaOf {
         }
     }
 
-    /// The schema of `()`: an object without members.
-    #[must_use]
-    pub fn nothing() -> Self {
-        Self {
-            type_name: || "()".to_owned(),
-            schema: || Ok(Schema::empty_object()),
-        }
-    }
-
     pub(crate) fn type_name(self) -> String {
         (self.type_name)()
     }

@@ -30,7 +30,6 @@ define_agent_tools! {
     app Interact in "chat" {
         kind: system,
         subscriptions: ["message.text"],
-        hooks,
     }
 
     /// Send a text of the person's to the agents of the conversation.

@@ -16,7 +16,6 @@ const KNOWN: Known = &[
     ("subscriptions", "subscriptions: [\"message.text\"],"),
     ("capabilities", "capabilities: [\"host.notice\"],"),
     ("min_host", "min_host: 1,"),
-    ("hooks", "hooks,"),
 ];
 
 const SURFACE_LINE: &str = "surface \"main\" { title: \"Focus\", required },";
@@ -31,12 +30,10 @@ pub(super) fn app(item: AppItem, mistakes: &mut Mistakes) -> App {
     } = item;
     let owner = format!("app `{name}`");
     parse::doc_text(&docs, mistakes);
-    let scope = published_name(
-        &scope,
-        "an app's scope",
-        &format!("app {name} in \"task-dashboard\";"),
-        mistakes,
-    );
+    let line = format!("app {name} in \"task-dashboard\";");
+    let scope = scope
+        .map(|scope| published_name(&scope, "an app's scope", &line, mistakes))
+        .unwrap_or_default();
     let (surfaces, clauses): (Vec<Clause>, Vec<Clause>) = clauses
         .into_iter()
         .partition(|clause| clause.name == "surface");
@@ -60,7 +57,6 @@ pub(super) fn app(item: AppItem, mistakes: &mut Mistakes) -> App {
         surface_required,
         subscriptions: clauses.names("subscriptions", mistakes),
         capabilities: clauses.names("capabilities", mistakes),
-        hooks: clauses.flag("hooks", mistakes),
     }
 }
 

@@ -31,10 +31,8 @@ impl Clauses {
             let name = clause.name.to_string();
             let Some((_, example)) = known.iter().find(|(known, _)| *known == name) else {
                 let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
-                let nearest = known
-                    .iter()
-                    .max_by_key(|(known, _)| likeness(known, &name))
-                    .map_or("", |(_, line)| *line);
+                let nearest =
+                    nearest(known, &name, |(known, _)| known).map_or("", |(_, line)| *line);
                 mistakes.add(
                     &clause.name,
                     format!(
@@ -115,10 +113,7 @@ impl Clauses {
             } else {
                 kind
             };
-            let nearest = set
-                .iter()
-                .max_by_key(|word| likeness(word.text, &text))
-                .map_or("", |word| word.text);
+            let nearest = nearest(set, &text, |word| word.text).map_or("", |word| word.text);
             mistakes.add(
                 &value,
                 format!(
@@ -318,6 +313,19 @@ impl Clauses {
             .find(|(known, _)| *known == name)
             .map_or("", |(_, line)| line)
     }
+}
+
+/// The choice that is most like what was written; the first one when none is.
+fn nearest<'a, T>(choices: &'a [T], written: &str, text: impl Fn(&T) -> &str) -> Option<&'a T> {
+    /// Two shared pairs of letters.
+    const ALIKE: usize = 4;
+    let likeness = |choice: &T| likeness(text(choice), written);
+    choices
+        .iter()
+        .rev()
+        .max_by_key(|choice| likeness(choice))
+        .filter(|choice| likeness(choice) >= ALIKE)
+        .or(choices.first())
 }
 
 /// How much two words are alike: the pairs of letters that they share, and their first letters.

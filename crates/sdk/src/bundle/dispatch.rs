@@ -25,8 +25,46 @@ type ActionHandler<A> = Box<
 /// The dispatch table of one MiniApp: method to handler.
 pub struct Handlers<A> {
     pub app: Arc<A>,
+    pub hooks: Box<dyn Hooks>,
     pub calls: BTreeMap<&'static str, CallHandler<A>>,
     pub actions: BTreeMap<&'static str, ActionHandler<A>>,
+}
+
+/// The hooks of one MiniApp, without its type.
+pub trait Hooks: Send + Sync {
+    fn ready(&self, sdk: Sdk) -> BoxFuture<'static, Result<(), SdkError>>;
+    fn message(&self, sdk: Sdk, message: InboxMessage) -> BoxFuture<'static, Result<(), SdkError>>;
+    fn lifecycle(&self, sdk: Sdk, state: InstanceState)
+    -> BoxFuture<'static, Result<(), SdkError>>;
+}
+
+/// The hooks that an author wrote.
+pub struct AppHooks<A>(pub Arc<A>);
+
+/// The hooks of an app without any.
+pub struct Defaults;
+
+impl MiniApp for Defaults {}
+
+impl<A: MiniApp> Hooks for AppHooks<A> {
+    fn ready(&self, sdk: Sdk) -> BoxFuture<'static, Result<(), SdkError>> {
+        let app = Arc::clone(&self.0);
+        Box::pin(async move { app.on_ready(&sdk).await })
+    }
+
+    fn message(&self, sdk: Sdk, message: InboxMessage) -> BoxFuture<'static, Result<(), SdkError>> {
+        let app = Arc::clone(&self.0);
+        Box::pin(async move { app.on_message(&sdk, &message).await })
+    }
+
+    fn lifecycle(
+        &self,
+        sdk: Sdk,
+        state: InstanceState,
+    ) -> BoxFuture<'static, Result<(), SdkError>> {
+        let app = Arc::clone(&self.0);
+        Box::pin(async move { app.on_lifecycle(&sdk, state).await })
+    }
 }
 
 /// A MiniApp without its type.
@@ -43,13 +81,10 @@ pub trait Executable: Send + Sync {
         sdk: Sdk,
         action: Action<Value>,
     ) -> BoxFuture<'static, Result<(), SdkError>>;
-    fn ready(&self, sdk: Sdk) -> BoxFuture<'static, Result<(), SdkError>>;
-    fn message(&self, sdk: Sdk, message: InboxMessage) -> BoxFuture<'static, Result<(), SdkError>>;
-    fn lifecycle(&self, sdk: Sdk, state: InstanceState)
-    -> BoxFuture<'static, Result<(), SdkError>>;
+    fn hooks(&self) -> &dyn Hooks;
 }
 
-impl<A: MiniApp> Executable for Handlers<A> {
+impl<A: Send + Sync + 'static> Executable for Handlers<A> {
     fn call(
         &self,
         method: &str,
@@ -81,23 +116,8 @@ impl<A: MiniApp> Executable for Handlers<A> {
         }
     }
 
-    fn ready(&self, sdk: Sdk) -> BoxFuture<'static, Result<(), SdkError>> {
-        let app = Arc::clone(&self.app);
-        Box::pin(async move { app.on_ready(&sdk).await })
-    }
-
-    fn message(&self, sdk: Sdk, message: InboxMessage) -> BoxFuture<'static, Result<(), SdkError>> {
-        let app = Arc::clone(&self.app);
-        Box::pin(async move { app.on_message(&sdk, &message).await })
-    }
-
-    fn lifecycle(
-        &self,
-        sdk: Sdk,
-        state: InstanceState,
-    ) -> BoxFuture<'static, Result<(), SdkError>> {
-        let app = Arc::clone(&self.app);
-        Box::pin(async move { app.on_lifecycle(&sdk, state).await })
+    fn hooks(&self) -> &dyn Hooks {
+        self.hooks.as_ref()
     }
 }
 
@@ -121,9 +141,9 @@ pub(super) fn run(
             };
             Box::pin(run_action(app, sdk.within(Some(work)), delivery))
         }
-        Delivery::Ready => hook(sdk, move |sdk| app.ready(sdk)),
+        Delivery::Ready => hook(sdk, move |sdk| app.hooks().ready(sdk)),
         Delivery::Inbox => Box::pin(run_inbox(app, sdk.within(None))),
-        Delivery::Lifecycle(state) => hook(sdk, move |sdk| app.lifecycle(sdk, state)),
+        Delivery::Lifecycle(state) => hook(sdk, move |sdk| app.hooks().lifecycle(sdk, state)),
     }
 }
 
@@ -217,7 +237,7 @@ async fn run_inbox(app: Arc<dyn Executable>, sdk: Sdk) -> Result<(), Fault> {
         for message in messages {
             let id = message.id.clone();
             let (app, handler_sdk) = (Arc::clone(&app), sdk.clone());
-            guarded(move || app.message(handler_sdk, message))
+            guarded(move || app.hooks().message(handler_sdk, message))
                 .await
                 .map_err(SdkError::into_fault)?;
             sdk.inbox().acknowledge(id).await.map_err(refusal)?;

@@ -17,7 +17,7 @@ pub use drift::Drift;
 use crate::{Sdk, host::Delivery};
 
 pub(crate) use declare::Declaration;
-pub(crate) use dispatch::{Executable, Handlers};
+pub(crate) use dispatch::{AppHooks, Defaults, Executable, Handlers, Hooks};
 
 /// A MiniApp as compiled: what [`crate::define_agent_tools`] makes `bundle()` return.
 ///

@@ -45,7 +45,6 @@ define_agent_tools! {
         subscriptions: ["message.text"],
         capabilities: ["host.notice"],
         min_host: 2,
-        hooks,
     }
 
     /// Follow a task.

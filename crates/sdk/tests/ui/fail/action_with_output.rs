@@ -1,0 +1,31 @@
+use lineup_sdk::prelude::*;
+
+/// What to open.
+#[derive(Deserialize, JsonSchema)]
+pub struct Open {
+    /// Stable id.
+    pub id: String,
+}
+
+/// What came of it.
+#[derive(Serialize, JsonSchema)]
+pub struct Opened {
+    /// Whether it was there.
+    pub found: bool,
+}
+
+define_agent_tools! {
+    app Desk in "desk";
+
+    /// Clear it.
+    action clear(Open) -> Opened { handler: Desk::clear }
+}
+
+impl Desk {
+    async fn clear(&self, _sdk: &Sdk, action: Action<Open>) -> ActionResult {
+        drop(action.input.id);
+        Ok(())
+    }
+}
+
+fn main() {}

@@ -1,0 +1,7 @@
+use lineup_sdk::prelude::*;
+
+define_agent_tools! {
+    app Desk in "desk" { surface: "main" }
+}
+
+fn main() {}
