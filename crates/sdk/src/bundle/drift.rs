@@ -65,3 +65,51 @@ fn differences(one: &Value, other: &Value, at: String, places: &mut Vec<String>)
         _ => places.push(at),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use lineup_model::{AppScope, manifest::Kind};
+
+    use super::*;
+
+    fn compiled() -> Manifest {
+        let scope = AppScope::new("desk").expect("a scope");
+        Manifest::empty(scope, "1.0.0", Kind::System)
+            .sealed()
+            .expect("an empty manifest is right")
+    }
+
+    #[test]
+    fn inv_2_the_same_manifest_is_no_drift_however_it_is_laid_out() {
+        let compiled = compiled();
+        for text in [
+            serde_json::to_string(&compiled).unwrap(),
+            serde_json::to_string_pretty(&compiled).unwrap(),
+        ] {
+            assert_eq!(compare(&compiled, Some(&text)), Ok(()));
+        }
+    }
+
+    #[test]
+    fn inv_2_drift_names_its_places() {
+        let compiled = compiled();
+        let mut other = serde_json::to_value(&compiled).unwrap();
+        other["version"] = "1.0.1".into();
+        other["host"]["surface_required"] = true.into();
+        other["tools"] = serde_json::json!([{ "id": "desk.more" }]);
+        other["handler"] = "Desk::open".into();
+        let drift = compare(&compiled, Some(&other.to_string())).unwrap_err();
+        let places = ["/handler", "/host/surface_required", "/tools", "/version"];
+        assert_eq!(drift, Drift::Differs(places.map(str::to_owned).to_vec()));
+        assert!(drift.to_string().contains("cargo xtask manifests"));
+    }
+
+    #[test]
+    fn inv_2_a_manifest_that_is_absent_or_broken_is_refused() {
+        assert_eq!(compare(&compiled(), None), Err(Drift::Missing));
+        assert!(matches!(
+            compare(&compiled(), Some("{")),
+            Err(Drift::Unreadable(_))
+        ));
+    }
+}

@@ -59,8 +59,21 @@ impl Bundle {
     /// # Errors
     /// See [`Drift`]; `cargo xtask manifests` mends it.
     pub fn verified(&self) -> Result<VerifiedBundle, Drift> {
+        self.verify(self.declaration.app.committed)
+    }
+
+    /// As [`Bundle::verified`], with a manifest that is kept elsewhere than beside the crate's
+    /// `Cargo.toml`.
+    ///
+    /// # Errors
+    /// See [`Drift`].
+    pub fn verified_against(&self, committed: &str) -> Result<VerifiedBundle, Drift> {
+        self.verify(Some(committed))
+    }
+
+    fn verify(&self, committed: Option<&str>) -> Result<VerifiedBundle, Drift> {
         let manifest = self.manifest().map_err(Drift::Unfit)?;
-        drift::compare(&manifest, self.declaration.app.committed)?;
+        drift::compare(&manifest, committed)?;
         Ok(VerifiedBundle {
             manifest: Arc::new(manifest),
             app: Arc::clone(&self.app),
@@ -86,8 +99,10 @@ impl VerifiedBundle {
     /// borrows nothing and may be spawned and dropped at will; a dropped one has told nothing.
     ///
     /// # Errors
-    /// The work is not settled: the Runtime refused its end, or could not take it now, or a hook
-    /// failed. The Runtime decides about another delivery; the caller logs.
+    /// The work is not settled. After `storage_unavailable` the caller hands the same delivery over
+    /// again, after a pause: the steps that were written answer as they did. After any other code
+    /// the Runtime has decided already (a call that is final, a delivery that was superseded), or a
+    /// hook failed; the caller logs it.
     pub fn dispatch(&self, sdk: &Sdk, delivery: Delivery) -> BoxFuture<'static, Result<(), Fault>> {
         dispatch::run(Arc::clone(&self.app), sdk, delivery)
     }
