@@ -4,7 +4,9 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+mod deps;
 mod manifests;
+mod miniapps;
 
 #[derive(Parser)]
 #[command(name = "xtask", about = "The commands of this repository")]
@@ -17,11 +19,14 @@ struct Arguments {
 enum Command {
     /// Writes `manifest.json` of every MiniApp from its source.
     Manifests(manifests::Manifests),
+    /// Checks that dependencies point inwards and that MiniApps name the SDK alone.
+    Deps,
 }
 
 fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Manifests(command) => manifests::run(&command),
+        Command::Deps => deps::run(),
     };
     match done {
         Ok(said) => {

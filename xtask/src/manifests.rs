@@ -9,10 +9,16 @@ use std::{
 use clap::Args;
 use lineup_sdk::Bundle;
 
-/// Every MiniApp of the repository: where it lives and what it declares.
-const MINIAPPS: &[(&str, fn() -> Bundle)] = &[
-    ("miniapps/interact", lineup_interact::bundle),
-    ("miniapps/pomodoro", lineup_pomodoro::bundle),
+/// A MiniApp of the repository.
+struct MiniApp {
+    directory: &'static str,
+    bundle: fn() -> Bundle,
+}
+
+/// All of them.
+const MINIAPPS: [MiniApp; 2] = [
+    MiniApp { directory: "miniapps/interact", bundle: lineup_interact::bundle },
+    MiniApp { directory: "miniapps/pomodoro", bundle: lineup_pomodoro::bundle },
 ];
 
 #[derive(Args)]
@@ -27,7 +33,7 @@ pub(crate) fn run(command: &Manifests) -> Result<String, String> {
     let root = root();
     let mut problems = unlisted(&root)?;
     let mut written = Vec::new();
-    for (directory, bundle) in MINIAPPS {
+    for MiniApp { directory, bundle } in MINIAPPS {
         let file = root.join(directory).join("manifest.json");
         match text_of(&bundle()) {
             Ok(text) if fs::read_to_string(&file).is_ok_and(|committed| committed == text) => {}
@@ -43,19 +49,14 @@ pub(crate) fn run(command: &Manifests) -> Result<String, String> {
     }
     match (problems.is_empty(), written.is_empty()) {
         (false, _) => Err(problems.join("\n")),
-        (true, true) => Ok(format!(
-            "{} manifests say what their sources say",
-            MINIAPPS.len()
-        )),
+        (true, true) => Ok(format!("{} manifests say what their sources say", MINIAPPS.len())),
         (true, false) => Ok(format!("wrote {}", written.join(", "))),
     }
 }
 
 /// The manifest as it is committed: readable, the same bytes on every machine.
 fn text_of(bundle: &Bundle) -> Result<String, Vec<String>> {
-    let manifest = bundle
-        .manifest()
-        .map_err(|unfit| unfit.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+    let manifest = bundle.manifest().map_err(|unfit| unfit.iter().map(ToString::to_string).collect::<Vec<_>>())?;
     let text = serde_json::to_string_pretty(&manifest).map_err(|error| vec![error.to_string()])?;
     Ok(text + "\n")
 }
@@ -65,9 +66,7 @@ fn write(file: &Path, text: &str) -> std::io::Result<()> {
     fs::write(file, text)?;
     if is_new {
         // The crate was compiled without the file and does not watch it yet; its source does change.
-        let source = fs::File::options()
-            .append(true)
-            .open(file.with_file_name("src").join("lib.rs"))?;
+        let source = fs::File::options().append(true).open(file.with_file_name("src").join("lib.rs"))?;
         source.set_modified(SystemTime::now())?;
     }
     Ok(())
@@ -81,16 +80,10 @@ fn unlisted(root: &Path) -> Result<Vec<String>, String> {
         .exec()
         .map_err(|error| error.to_string())?;
     let directories = metadata.packages.iter().filter_map(|package| {
-        let directory = package
-            .manifest_path
-            .parent()?
-            .strip_prefix(&metadata.workspace_root)
-            .ok()?;
-        directory
-            .starts_with("miniapps")
-            .then(|| directory.as_str().to_owned())
+        let directory = package.manifest_path.parent()?.strip_prefix(&metadata.workspace_root).ok()?;
+        directory.starts_with("miniapps").then(|| directory.as_str().to_owned())
     });
-    let known = |directory: &String| MINIAPPS.iter().any(|(known, _)| known == directory);
+    let known = |directory: &String| MINIAPPS.iter().any(|known| known.directory == directory.as_str());
     Ok(directories
         .filter(|directory| !known(directory))
         .map(|directory| format!("{directory} is missing in MINIAPPS in xtask/src/manifests.rs"))
@@ -99,8 +92,5 @@ fn unlisted(root: &Path) -> Result<Vec<String>, String> {
 
 /// The root of the repository.
 pub(crate) fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .expect("xtask lives in a directory of the repository")
-        .to_owned()
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lives in a directory of the repository").to_owned()
 }

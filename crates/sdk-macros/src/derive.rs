@@ -98,9 +98,10 @@ pub(crate) fn json_schema(input: TokenStream) -> TokenStream {
         forward: |name, generics, copy| {
             let text = name.to_string();
             let (impl_generics, type_generics, bounds) = generics.split_for_impl();
-            let body = body(copy, |copy| {
-                quote!(<#copy as ::lineup_sdk::__private::schemars::JsonSchema>::json_schema(generator))
-            });
+            let body = body(
+                copy,
+                |copy| quote!(<#copy as ::lineup_sdk::__private::schemars::JsonSchema>::json_schema(generator)),
+            );
             quote! {
                 #[automatically_derived]
                 impl #impl_generics ::lineup_sdk::__private::schemars::JsonSchema for #name #type_generics #bounds {
@@ -177,8 +178,7 @@ fn keep_attributes(item: &mut DeriveInput, read: &[&str]) {
         attributes.retain(|attribute| read.iter().any(|name| attribute.path().is_ident(name)));
     };
     keep(&mut item.attrs);
-    let of_fields =
-        |fields: &mut Fields| fields.iter_mut().for_each(|field| keep(&mut field.attrs));
+    let of_fields = |fields: &mut Fields| fields.iter_mut().for_each(|field| keep(&mut field.attrs));
     match &mut item.data {
         Data::Struct(data) => of_fields(&mut data.fields),
         Data::Enum(data) => {
@@ -187,10 +187,6 @@ fn keep_attributes(item: &mut DeriveInput, read: &[&str]) {
                 of_fields(&mut variant.fields);
             }
         }
-        Data::Union(data) => data
-            .fields
-            .named
-            .iter_mut()
-            .for_each(|field| keep(&mut field.attrs)),
+        Data::Union(data) => data.fields.named.iter_mut().for_each(|field| keep(&mut field.attrs)),
     }
 }

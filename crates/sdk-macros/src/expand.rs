@@ -16,9 +16,7 @@ pub(crate) fn define_agent_tools(input: TokenStream) -> TokenStream {
     let mut mistakes = Mistakes::default();
     let items = parse::declaration(input, &mut mistakes);
     let facts = validate::facts(items, &mut mistakes);
-    let code = facts
-        .map(|facts| expand(&facts, committed_manifest().as_deref()))
-        .unwrap_or_default();
+    let code = facts.map(|facts| expand(&facts, committed_manifest().as_deref())).unwrap_or_default();
     let errors = mistakes.into_tokens();
     quote!(#errors #code)
 }
@@ -30,17 +28,10 @@ fn committed_manifest() -> Option<String> {
 }
 
 pub(crate) fn expand(facts: &Facts, committed: Option<&str>) -> TokenStream {
-    let Facts {
-        app,
-        tools,
-        actions,
-    } = facts;
+    let Facts { app, tools, actions } = facts;
     let name = &app.name;
     let docs = &app.docs;
-    let doc = docs
-        .is_empty()
-        .then(|| format!("The MiniApp `{}`.", app.scope))
-        .map(|text| quote!(#[doc = #text]));
+    let doc = docs.is_empty().then(|| format!("The MiniApp `{}`.", app.scope)).map(|text| quote!(#[doc = #text]));
     let app_facts = app_facts(app, committed);
     let tools = tools.iter().map(|tool| expand_tool(name, tool));
     let actions = actions.iter().map(|action| expand_action(name, action));
@@ -79,21 +70,17 @@ fn app_facts(app: &App, committed: Option<&str>) -> TokenStream {
         capabilities,
     } = app;
     let kind = variant("Kind", *kind);
-    let version = version.as_ref().map_or_else(
-        || quote!(::core::env!("CARGO_PKG_VERSION")),
-        |version| quote!(#version),
-    );
+    let version =
+        version.as_ref().map_or_else(|| quote!(::core::env!("CARGO_PKG_VERSION")), |version| quote!(#version));
     let surfaces = surfaces.iter().map(|surface| {
         let (id, title) = (&surface.id, &surface.title);
         quote!((#id, #title))
     });
     let committed = match committed {
-        Some(file) => quote!(::core::option::Option::Some(::core::include_str!(
-            ::core::concat!(
-                ::core::env!("CARGO_MANIFEST_DIR"),
-                #file
-            )
-        ))),
+        Some(file) => quote!(::core::option::Option::Some(::core::include_str!(::core::concat!(
+            ::core::env!("CARGO_MANIFEST_DIR"),
+            #file
+        )))),
         None => quote!(::core::option::Option::None),
     };
     quote! {
@@ -154,16 +141,9 @@ fn tool_facts(tool: &Tool) -> TokenStream {
         operation,
     } = tool;
     let result = result(performer, input.as_ref());
-    let (invocation, readiness) = (
-        variant("Invocation", *invocation),
-        variant("Readiness", *readiness),
-    );
+    let (invocation, readiness) = (variant("Invocation", *invocation), variant("Readiness", *readiness));
     let (risk, visibility) = (variant("Risk", *risk), variant("Visibility", *visibility));
-    let Operation {
-        needs_foreground,
-        ends_on_leaving,
-        exclusive,
-    } = operation;
+    let Operation { needs_foreground, ends_on_leaving, exclusive } = operation;
     let exclusive = match exclusive {
         Some(word) => {
             let word = variant("Exclusive", *word);
@@ -204,11 +184,7 @@ fn result(performer: &Performer, input: Option<&Type>) -> TokenStream {
         Performer::Handler { path: _, output: _ } => {
             quote!(::lineup_sdk::__private::Performer::Handler(output.schema))
         }
-        Performer::DeadlineStart {
-            unit,
-            field,
-            when_busy,
-        } => {
+        Performer::DeadlineStart { unit, field, when_busy } => {
             let unit = variant("Unit", *unit);
             let name = field.to_string();
             // Names the field in Rust, too, so that a missing or unfit one is found at its own place.
@@ -227,13 +203,7 @@ fn result(performer: &Performer, input: Option<&Type>) -> TokenStream {
 }
 
 fn expand_action(app: &Ident, action: &Action) -> TokenStream {
-    let Action {
-        method,
-        description,
-        input,
-        handler: path,
-        confirm,
-    } = action;
+    let Action { method, description, input, handler: path, confirm } = action;
     let handler = handler(app, "Action", input.as_ref(), path, &syn::parse_quote!(()));
     let input = typed("input", input.as_ref());
     quote! {
@@ -254,13 +224,7 @@ fn expand_action(app: &Ident, action: &Action) -> TokenStream {
 }
 
 /// The closure that calls a handler; its mistakes are found at the handler's name.
-fn handler(
-    app: &Ident,
-    given: &str,
-    input: Option<&Type>,
-    path: &syn::Path,
-    output: &Type,
-) -> TokenStream {
+fn handler(app: &Ident, given: &str, input: Option<&Type>, path: &syn::Path, output: &Type) -> TokenStream {
     let given = format_ident!("{given}");
     let input = input.map_or_else(|| quote!(()), |input| quote!(#input));
     let span = path.span().resolved_at(Span::mixed_site());

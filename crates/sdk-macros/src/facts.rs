@@ -48,15 +48,8 @@ pub(crate) struct Tool {
 }
 
 pub(crate) enum Performer {
-    Handler {
-        path: Path,
-        output: Type,
-    },
-    DeadlineStart {
-        unit: Word,
-        field: Ident,
-        when_busy: String,
-    },
+    Handler { path: Path, output: Type },
+    DeadlineStart { unit: Word, field: Ident, when_busy: String },
     DeadlineInterrupt,
 }
 

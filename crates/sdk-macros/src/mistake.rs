@@ -9,16 +9,8 @@ pub(crate) struct Mistakes(Option<syn::Error>);
 
 impl Mistakes {
     /// Notes a mistake at `place`: what was found and what is allowed, and a correct line.
-    pub fn add(
-        &mut self,
-        place: impl ToTokens,
-        what: impl std::fmt::Display,
-        write: impl std::fmt::Display,
-    ) {
-        self.take(syn::Error::new_spanned(
-            place,
-            format!("{what}\n\nwrite, for example:\n    {write}"),
-        ));
+    pub fn add(&mut self, place: impl ToTokens, what: impl std::fmt::Display, write: impl std::fmt::Display) {
+        self.take(syn::Error::new_spanned(place, format!("{what}\n\nwrite, for example:\n    {write}")));
     }
 
     /// Takes over a mistake that was made into an error elsewhere.
@@ -36,19 +28,13 @@ impl Mistakes {
 
     /// One `compile_error!` per mistake.
     pub fn into_tokens(self) -> TokenStream {
-        self.0
-            .map(|all| all.into_compile_error())
-            .unwrap_or_default()
+        self.0.map(|all| all.into_compile_error()).unwrap_or_default()
     }
 
     /// The messages, for tests.
     #[cfg(test)]
     pub fn messages(self) -> Vec<String> {
-        self.0
-            .into_iter()
-            .flatten()
-            .map(|error| error.to_string())
-            .collect()
+        self.0.into_iter().flatten().map(|error| error.to_string()).collect()
     }
 }
 

@@ -17,10 +17,7 @@ const TOOL_LINE: &str = "tool start(Start) -> Started { version: 1, … }";
 const ACTION_LINE: &str = "action set_state(SetState) { handler: MyApp::set_state }";
 
 /// One item.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "there are a handful, for the time of one expansion"
-)]
+#[expect(clippy::large_enum_variant, reason = "there are a handful, for the time of one expansion")]
 pub(crate) enum Item {
     App(AppItem),
     Tool(ToolItem),
@@ -72,15 +69,10 @@ pub(crate) struct Items {
 /// Reads every item that can be read.
 pub(crate) fn declaration(tokens: TokenStream, mistakes: &mut Mistakes) -> Items {
     let items = cut_items(tokens);
-    let has_app = items.iter().any(|item| {
-        item.clone()
-            .into_iter()
-            .any(|token| matches!(token, TokenTree::Ident(word) if word == "app"))
-    });
-    let read = items
-        .into_iter()
-        .filter_map(|item| read_item(item, mistakes))
-        .collect();
+    let has_app = items
+        .iter()
+        .any(|item| item.clone().into_iter().any(|token| matches!(token, TokenTree::Ident(word) if word == "app")));
+    let read = items.into_iter().filter_map(|item| read_item(item, mistakes)).collect();
     Items { read, has_app }
 }
 
@@ -90,9 +82,7 @@ pub(crate) fn clauses(tokens: TokenStream, mistakes: &mut Mistakes) -> Vec<Claus
     for clause in cut_clauses(tokens) {
         cut.extend(cut_at_forgotten_commas(clause, mistakes));
     }
-    cut.into_iter()
-        .filter_map(|clause| mistakes.keep(Parser::parse2(read_clause, clause)))
-        .collect()
+    cut.into_iter().filter_map(|clause| mistakes.keep(Parser::parse2(read_clause, clause))).collect()
 }
 
 /// `version: 1 invocation: operation` is two clauses and a mistake.
@@ -125,8 +115,7 @@ fn cut_items(tokens: TokenStream) -> Vec<TokenStream> {
             TokenTree::Ident(_) | TokenTree::Literal(_) => false,
         };
         // `{ … };` is one item, not two.
-        let stray =
-            item.is_empty() && matches!(&token, TokenTree::Punct(punct) if punct.as_char() == ';');
+        let stray = item.is_empty() && matches!(&token, TokenTree::Punct(punct) if punct.as_char() == ';');
         if stray && !items.is_empty() {
             continue;
         }
@@ -163,21 +152,15 @@ fn read_item(tokens: TokenStream, mistakes: &mut Mistakes) -> Option<Item> {
     let (mut body, mut problem) = (None, None);
     let read = |input: ParseStream<'_>| {
         let docs = input.call(Attribute::parse_outer)?;
-        let keyword: Ident = input.parse().map_err(|error| {
-            say(
-                error.span(),
-                "an item starts with `app`, `tool` or `action`",
-                TOOL_LINE,
-            )
-        })?;
+        let keyword: Ident = input
+            .parse()
+            .map_err(|error| say(error.span(), "an item starts with `app`, `tool` or `action`", TOOL_LINE))?;
         let item = match keyword.to_string().as_str() {
             "app" => Item::App(app(docs, input, &mut problem)?),
             "tool" => Item::Tool(tool(docs, input)?),
             "action" => Item::Action(action(docs, input)?),
             other => {
-                let found = format!(
-                    "`{other}` is not an item: an item starts with `app`, `tool` or `action`"
-                );
+                let found = format!("`{other}` is not an item: an item starts with `app`, `tool` or `action`");
                 input.parse::<TokenStream>()?;
                 return Err(say(keyword.span(), &found, TOOL_LINE));
             }
@@ -194,9 +177,7 @@ fn read_item(tokens: TokenStream, mistakes: &mut Mistakes) -> Option<Item> {
     if let Some(problem) = problem {
         mistakes.take(problem);
     }
-    let read = body
-        .map(|group| clauses(group.stream(), mistakes))
-        .unwrap_or_default();
+    let read = body.map(|group| clauses(group.stream(), mistakes)).unwrap_or_default();
     match &mut item {
         Item::App(app) => app.clauses = read,
         Item::Tool(tool) => tool.clauses = read,
@@ -205,68 +186,33 @@ fn read_item(tokens: TokenStream, mistakes: &mut Mistakes) -> Option<Item> {
     Some(item)
 }
 
-fn app(
-    docs: Vec<Attribute>,
-    input: ParseStream<'_>,
-    problem: &mut Option<syn::Error>,
-) -> syn::Result<AppItem> {
-    let name = input.parse().map_err(|error| {
-        say(
-            error.span(),
-            "`app` needs the name of a type, which the macro defines",
-            APP_LINE,
-        )
-    })?;
-    let scope = app_scope(input)
-        .map_err(|error| *problem = Some(error))
-        .ok();
-    Ok(AppItem {
-        docs,
-        name,
-        scope,
-        clauses: Vec::new(),
-    })
+fn app(docs: Vec<Attribute>, input: ParseStream<'_>, problem: &mut Option<syn::Error>) -> syn::Result<AppItem> {
+    let name = input
+        .parse()
+        .map_err(|error| say(error.span(), "`app` needs the name of a type, which the macro defines", APP_LINE))?;
+    let scope = app_scope(input).map_err(|error| *problem = Some(error)).ok();
+    Ok(AppItem { docs, name, scope, clauses: Vec::new() })
 }
 
 fn app_scope(input: ParseStream<'_>) -> syn::Result<LitStr> {
-    input.parse::<Token![in]>().map_err(|error| {
-        say(
-            error.span(),
-            "after the app's name comes `in` and the app's scope",
-            APP_LINE,
-        )
-    })?;
-    input.parse().map_err(|error| {
-        say(
-            error.span(),
-            "the app's scope is a text in double quotes",
-            APP_LINE,
-        )
-    })
+    input
+        .parse::<Token![in]>()
+        .map_err(|error| say(error.span(), "after the app's name comes `in` and the app's scope", APP_LINE))?;
+    input.parse().map_err(|error| say(error.span(), "the app's scope is a text in double quotes", APP_LINE))
 }
 
 fn tool(docs: Vec<Attribute>, input: ParseStream<'_>) -> syn::Result<ToolItem> {
     let (name, taken) = head("tool", input, TOOL_LINE)?;
     let output = if input.peek(Token![->]) {
         let arrow = input.parse()?;
-        let output = input.parse().map_err(|error| {
-            say(
-                error.span(),
-                "after `->` comes the type that the tool returns",
-                TOOL_LINE,
-            )
-        })?;
+        let output = input
+            .parse()
+            .map_err(|error| say(error.span(), "after `->` comes the type that the tool returns", TOOL_LINE))?;
         Some((arrow, output))
     } else {
         None
     };
-    Ok(ToolItem {
-        docs,
-        name,
-        input: taken,
-        output,
-        clauses: Vec::new(),
-    })
+    Ok(ToolItem { docs, name, input: taken, output, clauses: Vec::new() })
 }
 
 fn action(docs: Vec<Attribute>, input: ParseStream<'_>) -> syn::Result<ActionItem> {
@@ -277,46 +223,26 @@ fn action(docs: Vec<Attribute>, input: ParseStream<'_>) -> syn::Result<ActionIte
         let place = quote::quote!(#arrow #output);
         return Err(syn::Error::new_spanned(
             place,
-            format!(
-                "an action returns nothing to anybody\n\nwrite, for example:\n    {ACTION_LINE}"
-            ),
+            format!("an action returns nothing to anybody\n\nwrite, for example:\n    {ACTION_LINE}"),
         ));
     }
-    Ok(ActionItem {
-        docs,
-        name,
-        input: taken,
-        clauses: Vec::new(),
-    })
+    Ok(ActionItem { docs, name, input: taken, clauses: Vec::new() })
 }
 
 fn head(item: &str, input: ParseStream<'_>, line: &str) -> syn::Result<(Ident, Option<Type>)> {
-    let name = input.parse().map_err(|error| {
-        say(
-            error.span(),
-            &format!("after `{item}` comes its name"),
-            line,
-        )
-    })?;
+    let name = input.parse().map_err(|error| say(error.span(), &format!("after `{item}` comes its name"), line))?;
     let group = match input.parse::<TokenTree>() {
         Ok(TokenTree::Group(group)) if group.delimiter() == Delimiter::Parenthesis => group,
         Ok(other) => {
             input.parse::<TokenStream>()?;
             return Err(say(
                 other.span(),
-                &format!(
-                    "after the name of {} `{item}` comes its input type in parentheses, or `()`",
-                    article(item)
-                ),
+                &format!("after the name of {} `{item}` comes its input type in parentheses, or `()`", article(item)),
                 line,
             ));
         }
         Err(error) => {
-            return Err(say(
-                error.span(),
-                "after the name comes the input type in parentheses, or `()`",
-                line,
-            ));
+            return Err(say(error.span(), "after the name comes the input type in parentheses, or `()`", line));
         }
     };
     if group.stream().is_empty() {
@@ -324,11 +250,7 @@ fn head(item: &str, input: ParseStream<'_>, line: &str) -> syn::Result<(Ident, O
     }
     let span = group.span();
     let taken = syn::parse2(group.stream()).map_err(|_| {
-        say(
-            span,
-            "in the parentheses stands one type, the input; its fields are what the agent fills in",
-            line,
-        )
+        say(span, "in the parentheses stands one type, the input; its fields are what the agent fills in", line)
     })?;
     Ok((name, Some(taken)))
 }
@@ -350,22 +272,10 @@ fn read_body(input: ParseStream<'_>, item: &Item, keyword: &Ident) -> syn::Resul
         Some(TokenTree::Punct(punct)) if punct.as_char() == ';' && bodiless => Ok(None),
         Some(other) => {
             input.parse::<TokenStream>()?;
-            let wanted = if bodiless {
-                "`;` or `{ … }`"
-            } else {
-                "`{ … }`"
-            };
-            Err(say(
-                other.span(),
-                &format!("here the `{keyword}` goes on with {wanted}"),
-                line,
-            ))
+            let wanted = if bodiless { "`;` or `{ … }`" } else { "`{ … }`" };
+            Err(say(other.span(), &format!("here the `{keyword}` goes on with {wanted}"), line))
         }
-        None => Err(say(
-            keyword.span(),
-            &format!("this `{keyword}` has no end"),
-            line,
-        )),
+        None => Err(say(keyword.span(), &format!("this `{keyword}` has no end"), line)),
     }
 }
 
@@ -375,49 +285,29 @@ fn read_clause(input: ParseStream<'_>) -> syn::Result<Clause> {
         let comma: Token![,] = input.parse()?;
         return Err(say(comma.span, "a comma without a clause before it", LINE));
     }
-    let name: Ident = input
-        .parse()
-        .map_err(|error| say(error.span(), "a clause starts with its name", LINE))?;
+    let name: Ident = input.parse().map_err(|error| say(error.span(), "a clause starts with its name", LINE))?;
     if input.is_empty() {
-        return Ok(Clause {
-            name,
-            label: None,
-            value: TokenStream::new(),
-        });
+        return Ok(Clause { name, label: None, value: TokenStream::new() });
     }
     if input.peek(LitStr) {
         let label = Some(input.parse()?);
-        return Ok(Clause {
-            name,
-            label,
-            value: input.parse()?,
-        });
+        return Ok(Clause { name, label, value: input.parse()? });
     }
     if !input.peek(Token![:]) || input.peek(Token![::]) {
         let span = input.span();
         input.parse::<TokenStream>()?;
         return Err(say(
             span,
-            &format!(
-                "after the name of the clause `{name}` comes `:` and its value; is a comma missing before this?"
-            ),
+            &format!("after the name of the clause `{name}` comes `:` and its value; is a comma missing before this?"),
             LINE,
         ));
     }
     let colon: Token![:] = input.parse()?;
     if input.is_empty() {
-        return Err(say(
-            colon.span,
-            &format!("the clause `{name}` has no value"),
-            LINE,
-        ));
+        return Err(say(colon.span, &format!("the clause `{name}` has no value"), LINE));
     }
     let value: TokenStream = input.parse()?;
-    Ok(Clause {
-        name,
-        label: None,
-        value,
-    })
+    Ok(Clause { name, label: None, value })
 }
 
 fn say(span: proc_macro2::Span, what: &str, write: &str) -> syn::Error {
@@ -430,16 +320,9 @@ pub(crate) fn doc_text(docs: &[Attribute], mistakes: &mut Mistakes) -> String {
     for attribute in docs {
         match &attribute.meta {
             syn::Meta::NameValue(meta) if meta.path.is_ident("doc") => {
-                if let syn::Expr::Lit(syn::ExprLit {
-                    lit: syn::Lit::Str(text),
-                    ..
-                }) = &meta.value
-                {
-                    lines.extend(
-                        text.value()
-                            .split('\n')
-                            .map(|line| line.strip_prefix(' ').unwrap_or(line).to_owned()),
-                    );
+                if let syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(text), .. }) = &meta.value {
+                    lines
+                        .extend(text.value().split('\n').map(|line| line.strip_prefix(' ').unwrap_or(line).to_owned()));
                 }
             }
             _ => mistakes.add(
@@ -455,11 +338,7 @@ pub(crate) fn doc_text(docs: &[Attribute], mistakes: &mut Mistakes) -> String {
 /// A literal's tokens as text, for messages.
 pub(crate) fn shown(tokens: &TokenStream) -> String {
     let text = tokens.to_string().replace(" :: ", "::").replace(" . ", ".");
-    if text.chars().count() > 40 {
-        format!("{}…", text.chars().take(40).collect::<String>())
-    } else {
-        text
-    }
+    if text.chars().count() > 40 { format!("{}…", text.chars().take(40).collect::<String>()) } else { text }
 }
 
 /// The one literal that these tokens are.

@@ -63,12 +63,7 @@ fn what_is_right_is_still_written_beside_mistakes() {
         /// Wrong.
         tool wrong() -> () { version: 0, invocation: command, readiness: app_ready, handler: Desk::wrong }
     });
-    let methods: Vec<String> = facts
-        .expect("there is an app")
-        .tools
-        .into_iter()
-        .map(|tool| tool.method)
-        .collect();
+    let methods: Vec<String> = facts.expect("there is an app").tools.into_iter().map(|tool| tool.method).collect();
     assert_eq!(methods, ["right"]);
     assert_eq!(mistakes.len(), 1, "{mistakes:?}");
 }
@@ -83,10 +78,7 @@ fn defaults_are_those_of_the_contract() {
     });
     assert_eq!(mistakes, [""; 0]);
     let tool = facts.unwrap().tools.remove(0);
-    assert_eq!(
-        (tool.method.as_str(), tool.timeout_ms, tool.cancellable),
-        ("do-it", 60_000, false)
-    );
+    assert_eq!((tool.method.as_str(), tool.timeout_ms, tool.cancellable), ("do-it", 60_000, false));
     assert_eq!((tool.risk.text, tool.visibility.text), ("low", "visible"));
     assert!(!tool.restore_previous_focus && !tool.closes_instance && tool.permissions.is_empty());
 }
@@ -115,11 +107,7 @@ fn lengths_of_time_are_read_in_their_units() {
         });
         let read = facts.unwrap().tools.first().map(|tool| tool.timeout_ms);
         assert_eq!(read, millis, "{written}");
-        assert_eq!(
-            mistakes.len(),
-            usize::from(millis.is_none()),
-            "{written}: {mistakes:?}"
-        );
+        assert_eq!(mistakes.len(), usize::from(millis.is_none()), "{written}: {mistakes:?}");
     }
 }
 
@@ -130,88 +118,38 @@ fn each_mistake_of_a_broken_declaration_is_said_once() {
         (quote!(app), &["`app` needs the name of a type"]),
         (quote!(app Desk in "desk"), &["this `app` has no end"]),
         (quote!(app Desk in "desk"; "tool"), &["an item starts with"]),
-        (
-            quote!(app Desk in "desk" (1)),
-            &["here the `app` goes on with `;` or `{ … }`"],
-        ),
+        (quote!(app Desk in "desk" (1)), &["here the `app` goes on with `;` or `{ … }`"]),
         (quote!(app Desk in ""), &["this `app` has no end"]),
         (quote!(app Desk in "";), &["cannot name an app's scope"]),
         (quote!(app Desk in "a.b";), &["cannot name an app's scope"]),
-        (
-            quote!(app Desk in "desk" { , }),
-            &["a comma without a clause before it"],
-        ),
-        (
-            quote!(app Desk in "desk" { kind: }),
-            &["the clause `kind` has no value"],
-        ),
-        (
-            quote!(app Desk in "desk" { kind = system }),
-            &["after the name of the clause `kind` comes `:`"],
-        ),
-        (
-            quote!(app Desk in "desk" { min_host: -1 }),
-            &["is not a `min_host`"],
-        ),
-        (
-            quote!(app Desk in "desk" { capabilities: [1] }),
-            &["is a list of texts"],
-        ),
-        (
-            quote!(app Desk in "desk" { "main" }),
-            &["a clause starts with its name"],
-        ),
-        (
-            quote!(app Desk in "desk"; tool),
-            &["after `tool` comes its name"],
-        ),
-        (
-            quote!(app Desk in "desk"; tool t() -> { }),
-            &["after `->` comes the type"],
-        ),
-        (
-            quote!(app Desk in "desk"; action a(A, B) { handler: Desk::a }),
-            &["stands one type, the input"],
-        ),
+        (quote!(app Desk in "desk" { , }), &["a comma without a clause before it"]),
+        (quote!(app Desk in "desk" { kind: }), &["the clause `kind` has no value"]),
+        (quote!(app Desk in "desk" { kind = system }), &["after the name of the clause `kind` comes `:`"]),
+        (quote!(app Desk in "desk" { min_host: -1 }), &["is not a `min_host`"]),
+        (quote!(app Desk in "desk" { capabilities: [1] }), &["is a list of texts"]),
+        (quote!(app Desk in "desk" { "main" }), &["a clause starts with its name"]),
+        (quote!(app Desk in "desk"; tool), &["after `tool` comes its name"]),
+        (quote!(app Desk in "desk"; tool t() -> { }), &["after `->` comes the type"]),
+        (quote!(app Desk in "desk"; action a(A, B) { handler: Desk::a }), &["stands one type, the input"]),
     ];
     for (declaration, said) in rows {
         let (_, mistakes) = read(declaration.clone());
         assert_eq!(mistakes.len(), said.len(), "{declaration}: {mistakes:?}");
         for (mistake, said) in mistakes.iter().zip(said) {
             assert!(mistake.contains(said), "{declaration}: {mistake}");
-            assert!(
-                mistake.contains("write, for example:\n    "),
-                "{declaration}: {mistake}"
-            );
+            assert!(mistake.contains("write, for example:\n    "), "{declaration}: {mistake}");
         }
     }
 }
 
 #[test]
 fn no_tokens_make_the_macro_panic() {
-    let tokens = [
-        "app",
-        "Desk",
-        "in",
-        "\"desk\"",
-        ";",
-        "tool",
-        "t",
-        "()",
-        "{ a: , : b }",
-        "->",
-        ",",
-        ":",
-        "'x",
-        "#",
-        "!",
-    ];
+    let tokens =
+        ["app", "Desk", "in", "\"desk\"", ";", "tool", "t", "()", "{ a: , : b }", "->", ",", ":", "'x", "#", "!"];
     for first in tokens {
         for second in tokens {
             for third in tokens {
-                let Ok(input) = format!("app Desk in \"desk\"; {first} {second} {third}")
-                    .parse::<TokenStream>()
-                else {
+                let Ok(input) = format!("app Desk in \"desk\"; {first} {second} {third}").parse::<TokenStream>() else {
                     continue;
                 };
                 let written = expand::define_agent_tools(input).to_string();

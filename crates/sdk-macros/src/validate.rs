@@ -26,26 +26,12 @@ pub(crate) fn facts(items: Items, mistakes: &mut Mistakes) -> Option<Facts> {
         }
     }
     twice("tool", tools.iter().map(|tool| &tool.name), mistakes);
-    twice(
-        "action",
-        actions.iter().map(|action| &action.name),
-        mistakes,
-    );
+    twice("action", actions.iter().map(|action| &action.name), mistakes);
     shared(&tools, &actions, mistakes);
-    let tools: Vec<Tool> = tools
-        .into_iter()
-        .filter_map(|item| tool::tool(item, mistakes))
-        .collect();
-    let actions: Vec<Action> = actions
-        .into_iter()
-        .filter_map(|item| action(item, mistakes))
-        .collect();
+    let tools: Vec<Tool> = tools.into_iter().filter_map(|item| tool::tool(item, mistakes)).collect();
+    let actions: Vec<Action> = actions.into_iter().filter_map(|item| action(item, mistakes)).collect();
     let app = only_app(apps, items.has_app, mistakes)?;
-    Some(Facts {
-        app,
-        tools,
-        actions,
-    })
+    Some(Facts { app, tools, actions })
 }
 
 fn only_app(apps: Vec<AppItem>, has_app: bool, mistakes: &mut Mistakes) -> Option<App> {
@@ -82,11 +68,7 @@ fn twice<'a>(item: &str, names: impl Iterator<Item = &'a Ident>, mistakes: &mut 
     }
     for (text, uses) in seen.into_iter().filter(|(_, uses)| uses.len() > 1) {
         for (index, name) in uses.into_iter().enumerate() {
-            let which = if index == 0 {
-                "first declared here"
-            } else {
-                "declared again here"
-            };
+            let which = if index == 0 { "first declared here" } else { "declared again here" };
             mistakes.add(
                 name,
                 format!("two of the {item}s are named `{text}`: {which}"),
@@ -99,13 +81,9 @@ fn twice<'a>(item: &str, names: impl Iterator<Item = &'a Ident>, mistakes: &mut 
 /// An agent's entry and a user's entry never share a name (ENT-1).
 fn shared(tools: &[ToolItem], actions: &[ActionItem], mistakes: &mut Mistakes) {
     for tool in tools {
-        for action in actions
-            .iter()
-            .filter(|action| plain(&action.name) == plain(&tool.name))
-        {
+        for action in actions.iter().filter(|action| plain(&action.name) == plain(&tool.name)) {
             let text = plain(&tool.name);
-            let what =
-                format!("a tool and an action are both named `{text}`; each needs its own name");
+            let what = format!("a tool and an action are both named `{text}`; each needs its own name");
             mistakes.add(&tool.name, &what, format!("tool {text}(…) …"));
             mistakes.add(&action.name, &what, format!("action user_{text}(…) …"));
         }
@@ -113,45 +91,24 @@ fn shared(tools: &[ToolItem], actions: &[ActionItem], mistakes: &mut Mistakes) {
 }
 
 fn action(item: ActionItem, mistakes: &mut Mistakes) -> Option<Action> {
-    const KNOWN: Known = &[
-        ("handler", "handler: MyApp::set_state,"),
-        ("confirm", "confirm,"),
-    ];
+    const KNOWN: Known = &[("handler", "handler: MyApp::set_state,"), ("confirm", "confirm,")];
     let owner = format!("action `{}`", plain(&item.name));
     let method = method(&item.name, "action", mistakes);
-    let description = description(
-        &item.docs,
-        &item.name,
-        &owner,
-        "/// The user moves a task to another state.",
-        mistakes,
-    );
+    let description =
+        description(&item.docs, &item.name, &owner, "/// The user moves a task to another state.", mistakes);
     let clauses = Clauses::new(owner.clone(), KNOWN, item.clauses, mistakes);
     let handler = clauses.path("handler", mistakes);
     let confirm = clauses.flag("confirm", mistakes);
     if !clauses.has("handler") {
-        mistakes.add(
-            &item.name,
-            format!("{owner} has no `handler`"),
-            "handler: MyApp::set_state,",
-        );
+        mistakes.add(&item.name, format!("{owner} has no `handler`"), "handler: MyApp::set_state,");
     }
-    Some(Action {
-        method: method?,
-        description: description?,
-        input: item.input,
-        handler: handler?,
-        confirm,
-    })
+    Some(Action { method: method?, description: description?, input: item.input, handler: handler?, confirm })
 }
 
 /// The published name: `_` becomes `-`.
 fn method(name: &Ident, item: &str, mistakes: &mut Mistakes) -> Option<String> {
     let text = plain(name);
-    let fits = text.len() <= 32
-        && text
-            .bytes()
-            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
+    let fits = text.len() <= 32 && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
     if !fits {
         mistakes.add(
             name,
@@ -177,9 +134,7 @@ fn description(
     if text.is_empty() {
         mistakes.add(
             name,
-            format!(
-                "{owner} has no description: the doc comment above it is what others read of it"
-            ),
+            format!("{owner} has no description: the doc comment above it is what others read of it"),
             example,
         );
         return None;

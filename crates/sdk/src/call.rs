@@ -29,24 +29,10 @@ impl<T> Call<T> {
 
     /// Tells the agent where the work stands: a short word and free detail of at most 8 KiB
     /// (CALL-12). Detail that is not needed is `None`.
-    pub fn progress(
-        &self,
-        label: impl Into<String>,
-        detail: impl Into<Option<Value>>,
-    ) -> Request<()> {
-        let (call, progress) = (
-            self.key.clone(),
-            Progress {
-                label: label.into(),
-                detail: detail.into(),
-            },
-        );
+    pub fn progress(&self, label: impl Into<String>, detail: impl Into<Option<Value>>) -> Request<()> {
+        let (call, progress) = (self.key.clone(), Progress { label: label.into(), detail: detail.into() });
         Request::new(&self.sdk, "call.progress", request::done, |step| {
-            Ok(MiniAppRequest::ReportProgress {
-                call,
-                step,
-                progress,
-            })
+            Ok(MiniAppRequest::ReportProgress { call, step, progress })
         })
     }
 
@@ -64,22 +50,8 @@ impl<T> Call<T> {
     }
 
     pub(crate) fn with<U>(self, input: U) -> Call<U> {
-        let Self {
-            input: _,
-            key,
-            generation,
-            attempt,
-            token,
-            sdk,
-        } = self;
-        Call {
-            input,
-            key,
-            generation,
-            attempt,
-            token,
-            sdk,
-        }
+        let Self { input: _, key, generation, attempt, token, sdk } = self;
+        Call { input, key, generation, attempt, token, sdk }
     }
 }
 
@@ -114,17 +86,7 @@ impl<T> Action<T> {
     }
 
     pub(crate) fn with<U>(self, input: U) -> Action<U> {
-        let Self {
-            input: _,
-            id,
-            attempt,
-            token,
-        } = self;
-        Action {
-            input,
-            id,
-            attempt,
-            token,
-        }
+        let Self { input: _, id, attempt, token } = self;
+        Action { input, id, attempt, token }
     }
 }

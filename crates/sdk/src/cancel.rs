@@ -64,10 +64,7 @@ impl Token {
     }
 
     pub(crate) fn cancelled(&self) -> Cancelled {
-        Cancelled {
-            state: Arc::clone(&self.0),
-            waiter: None,
-        }
+        Cancelled { state: Arc::clone(&self.0), waiter: None }
     }
 }
 
@@ -99,9 +96,7 @@ impl Drop for Cancelled {
 
 fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
     // No code of others runs under the lock, so a poisoned state is still a whole one.
-    state
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
+    state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -125,28 +120,15 @@ mod tests {
     #[test]
     fn every_waiter_is_woken_and_a_dropped_one_is_forgotten() {
         let canceller = Canceller::new();
-        let (first, second, dropped) = (
-            canceller.token().cancelled(),
-            canceller.token().cancelled(),
-            canceller.token().cancelled(),
-        );
+        let (first, second, dropped) =
+            (canceller.token().cancelled(), canceller.token().cancelled(), canceller.token().cancelled());
         let mut pool = [Box::pin(first), Box::pin(second)];
         let (waker, woken) = counting_waker();
         for waiter in &mut pool {
-            assert!(
-                waiter
-                    .as_mut()
-                    .poll(&mut Context::from_waker(&waker))
-                    .is_pending()
-            );
+            assert!(waiter.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
         }
         let mut dropped = Box::pin(dropped);
-        assert!(
-            dropped
-                .as_mut()
-                .poll(&mut Context::from_waker(&waker))
-                .is_pending()
-        );
+        assert!(dropped.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
         drop(dropped);
         assert_eq!(lock(&canceller.0).waiting.len(), 2);
         canceller.cancel();

@@ -65,37 +65,23 @@ impl SdkError {
     /// again; there is nothing to clean up.
     #[must_use]
     pub fn is_transient(&self) -> bool {
-        self.origin == Origin::Runtime
-            && matches!(
-                self.code,
-                ErrorCode::StorageUnavailable | ErrorCode::WorkspaceMoved
-            )
+        self.origin == Origin::Runtime && matches!(self.code, ErrorCode::StorageUnavailable | ErrorCode::WorkspaceMoved)
     }
 
     /// The fault that ends the call.
     pub(crate) fn into_fault(self) -> Fault {
         match self.origin {
-            Origin::Author | Origin::Cancelled => Fault {
-                code: self.code,
-                reason: self.reason,
-                message: self.message,
-                pointer: None,
-            },
-            Origin::Runtime => {
-                Fault::new(ErrorCode::ToolFailed, self.message).because(self.code.as_str())
+            Origin::Author | Origin::Cancelled => {
+                Fault { code: self.code, reason: self.reason, message: self.message, pointer: None }
             }
+            Origin::Runtime => Fault::new(ErrorCode::ToolFailed, self.message).because(self.code.as_str()),
         }
     }
 }
 
 impl From<Fault> for SdkError {
     fn from(fault: Fault) -> Self {
-        Self {
-            code: fault.code,
-            reason: fault.reason,
-            message: fault.message,
-            origin: Origin::Runtime,
-        }
+        Self { code: fault.code, reason: fault.reason, message: fault.message, origin: Origin::Runtime }
     }
 }
 
@@ -105,16 +91,10 @@ mod tests {
 
     #[test]
     fn a_refusal_passed_on_ends_the_call_as_tool_failed_with_its_code_as_reason() {
-        let error = SdkError::from(Fault::new(
-            ErrorCode::LifecycleDenied,
-            "a focus period is running",
-        ));
+        let error = SdkError::from(Fault::new(ErrorCode::LifecycleDenied, "a focus period is running"));
         assert!(!error.is_transient());
         let fault = error.into_fault();
-        assert_eq!(
-            (fault.code, fault.reason.as_deref()),
-            (ErrorCode::ToolFailed, Some("lifecycle_denied"))
-        );
+        assert_eq!((fault.code, fault.reason.as_deref()), (ErrorCode::ToolFailed, Some("lifecycle_denied")));
     }
 
     #[test]

@@ -1,15 +1,13 @@
 //! For the adapter that hosts MiniApps; an author needs none of it.
 //!
-//! The adapter makes one [`Sdk`] per instance with [`sdk`] and hands work over with
+//! The adapter makes an [`Sdk`] for each piece of work with [`sdk`] and hands the work over with
 //! [`crate::VerifiedBundle::dispatch`].
 
 use std::sync::Arc;
 
 use lineup_model::{ActionId, CallKey, Method};
 pub use lineup_model::{Generation, message::Fault};
-pub use lineup_ports::inbound::{
-    MiniAppAnswer, MiniAppContext, MiniAppRequest, MiniAppRequests, Step, Work,
-};
+pub use lineup_ports::inbound::{MiniAppAnswer, MiniAppContext, MiniAppRequest, MiniAppRequests, Step, Work};
 use serde_json::Value;
 
 pub use crate::cancel::Canceller;

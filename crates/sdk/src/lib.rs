@@ -82,8 +82,8 @@ pub mod prelude {
 
     pub use crate::derives::{Deserialize, JsonSchema, Serialize};
     pub use crate::{
-        Action, ActionResult, Call, CallKey, ErrorCode, InboxMessage, InstanceState, MessageId,
-        MiniApp, OperationState, OperationView, Sdk, SdkError, ToolResult, define_agent_tools,
+        Action, ActionResult, Call, CallKey, ErrorCode, InboxMessage, InstanceState, MessageId, MiniApp,
+        OperationState, OperationView, Sdk, SdkError, ToolResult, define_agent_tools,
     };
 }
 

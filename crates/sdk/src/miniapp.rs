@@ -33,21 +33,13 @@ pub trait MiniApp: Send + Sync + 'static {
 
     /// A message of a subscribed type is in the inbox. `Ok` acknowledges it; after an error it is
     /// handed over again, a bounded number of times (DUR-3). The same message may come twice.
-    fn on_message(
-        &self,
-        sdk: &Sdk,
-        message: &InboxMessage,
-    ) -> impl Future<Output = Result<(), SdkError>> + Send {
+    fn on_message(&self, sdk: &Sdk, message: &InboxMessage) -> impl Future<Output = Result<(), SdkError>> + Send {
         let _ = (sdk, message);
         ready(Ok(()))
     }
 
     /// The instance is in another state now.
-    fn on_lifecycle(
-        &self,
-        sdk: &Sdk,
-        state: InstanceState,
-    ) -> impl Future<Output = Result<(), SdkError>> + Send {
+    fn on_lifecycle(&self, sdk: &Sdk, state: InstanceState) -> impl Future<Output = Result<(), SdkError>> + Send {
         let _ = (sdk, state);
         ready(Ok(()))
     }

@@ -8,9 +8,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 pub use lineup_model::{
-    descriptor::{
-        Exclusive, Invocation, OperationRule, Readiness, Risk, Target, Terminal, Unit, Visibility,
-    },
+    descriptor::{Exclusive, Invocation, OperationRule, Readiness, Risk, Target, Terminal, Unit, Visibility},
     manifest::Kind,
 };
 pub use schemars;
@@ -36,17 +34,8 @@ impl<A: Send + Sync + 'static> Builder<A> {
     #[must_use]
     pub fn new(app: Arc<A>, hooks: AppHooksOf, facts: AppFacts) -> Self {
         Self {
-            declaration: Declaration {
-                app: facts,
-                tools: Vec::new(),
-                actions: Vec::new(),
-            },
-            handlers: Handlers {
-                app,
-                hooks: hooks.0,
-                calls: BTreeMap::new(),
-                actions: BTreeMap::new(),
-            },
+            declaration: Declaration { app: facts, tools: Vec::new(), actions: Vec::new() },
+            handlers: Handlers { app, hooks: hooks.0, calls: BTreeMap::new(), actions: BTreeMap::new() },
         }
     }
 
@@ -64,22 +53,17 @@ impl<A: Send + Sync + 'static> Builder<A> {
         facts: ToolFacts,
         input: InputType<I>,
         output: OutputType<O>,
-        handler: impl Fn(Arc<A>, Sdk, Call<I>) -> BoxFuture<'static, ToolResult<O>>
-        + Send
-        + Sync
-        + 'static,
+        handler: impl Fn(Arc<A>, Sdk, Call<I>) -> BoxFuture<'static, ToolResult<O>> + Send + Sync + 'static,
     ) -> Self {
         self.handlers.calls.insert(
             facts.method,
-            Box::new(
-                move |app, sdk, mut call| match (input.read)(call.input.take()) {
-                    Ok(input) => {
-                        let run = handler(app, sdk, call.with(input));
-                        Box::pin(async move { (output.write)(&run.await?) })
-                    }
-                    Err(error) => failed(ErrorCode::ToolInputInvalid, &error),
-                },
-            ),
+            Box::new(move |app, sdk, mut call| match (input.read)(call.input.take()) {
+                Ok(input) => {
+                    let run = handler(app, sdk, call.with(input));
+                    Box::pin(async move { (output.write)(&run.await?) })
+                }
+                Err(error) => failed(ErrorCode::ToolInputInvalid, &error),
+            }),
         );
         self.declaration.tools.push(facts);
         self
@@ -91,19 +75,14 @@ impl<A: Send + Sync + 'static> Builder<A> {
         mut self,
         facts: ActionFacts,
         input: InputType<I>,
-        handler: impl Fn(Arc<A>, Sdk, Action<I>) -> BoxFuture<'static, ActionResult>
-        + Send
-        + Sync
-        + 'static,
+        handler: impl Fn(Arc<A>, Sdk, Action<I>) -> BoxFuture<'static, ActionResult> + Send + Sync + 'static,
     ) -> Self {
         self.handlers.actions.insert(
             facts.method,
-            Box::new(
-                move |app, sdk, mut action| match (input.read)(action.input.take()) {
-                    Ok(input) => handler(app, sdk, action.with(input)),
-                    Err(error) => failed(ErrorCode::UiActionInvalid, &error),
-                },
-            ),
+            Box::new(move |app, sdk, mut action| match (input.read)(action.input.take()) {
+                Ok(input) => handler(app, sdk, action.with(input)),
+                Err(error) => failed(ErrorCode::UiActionInvalid, &error),
+            }),
         );
         self.declaration.actions.push(facts);
         self
@@ -112,21 +91,12 @@ impl<A: Send + Sync + 'static> Builder<A> {
     /// The MiniApp.
     #[must_use]
     pub fn build(self) -> Bundle {
-        Bundle {
-            declaration: Arc::new(self.declaration),
-            app: Arc::new(self.handlers),
-        }
+        Bundle { declaration: Arc::new(self.declaration), app: Arc::new(self.handlers) }
     }
 }
 
-fn failed<T: Send + 'static>(
-    code: ErrorCode,
-    error: &serde_json::Error,
-) -> BoxFuture<'static, Result<T, SdkError>> {
-    let fault = Fault::new(
-        code,
-        format!("the input fits its schema but not its type: {error}"),
-    );
+fn failed<T: Send + 'static>(code: ErrorCode, error: &serde_json::Error) -> BoxFuture<'static, Result<T, SdkError>> {
+    let fault = Fault::new(code, format!("the input fits its schema but not its type: {error}"));
     Box::pin(std::future::ready(Err(SdkError::from(fault))))
 }
 
@@ -222,19 +192,13 @@ impl<T> Copy for OutputType<T> {}
 /// The input type `T`.
 #[must_use]
 pub fn input<T: Input>() -> InputType<T> {
-    InputType {
-        schema: SchemaOf::type_of::<T>(),
-        read: T::read,
-    }
+    InputType { schema: SchemaOf::type_of::<T>(), read: T::read }
 }
 
 /// The output type `T`.
 #[must_use]
 pub fn output<T: Output>() -> OutputType<T> {
-    OutputType {
-        schema: SchemaOf::type_of::<T>(),
-        write: |value| output_value(value),
-    }
+    OutputType { schema: SchemaOf::type_of::<T>(), write: |value| output_value(value) }
 }
 
 /// What the handler of a tool with output `O` may return.

@@ -29,13 +29,7 @@ impl<T> Request<T> {
         read: fn(MiniAppAnswer) -> Option<T>,
         build: impl FnOnce(Option<Step>) -> Result<MiniAppRequest, SdkError> + Send + 'static,
     ) -> Self {
-        Self {
-            sdk: sdk.clone(),
-            kind,
-            named: None,
-            build: Box::new(build),
-            read,
-        }
+        Self { sdk: sdk.clone(), kind, named: None, build: Box::new(build), read }
     }
 
     /// Names the step of this write, 1 to 48 bytes. The name must be used once per handler run.
@@ -51,13 +45,7 @@ impl<T: Send + 'static> IntoFuture for Request<T> {
     type IntoFuture = BoxFuture<'static, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {
-        let Self {
-            sdk,
-            kind,
-            named,
-            build,
-            read,
-        } = self;
+        let Self { sdk, kind, named, build, read } = self;
         // The key is taken here and not in the future: requests count in the order of their await.
         let request = sdk.step(kind, named).and_then(build);
         Box::pin(async move { sdk.ask(request?, read).await })

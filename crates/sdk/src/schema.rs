@@ -15,10 +15,7 @@ impl SchemaOf {
     /// The schema of `T`.
     #[must_use]
     pub fn type_of<T: schemars::JsonSchema>() -> Self {
-        Self {
-            type_name: || T::schema_name().into_owned(),
-            schema: schema_of::<T>,
-        }
+        Self { type_name: || T::schema_name().into_owned(), schema: schema_of::<T> }
     }
 
     pub(crate) fn type_name(self) -> String {
@@ -27,12 +24,7 @@ impl SchemaOf {
 
     pub(crate) fn read(self, owner: &str, role: &str, unfit: &mut Vec<Unfit>) -> Option<Schema> {
         let place = format!("{owner}, {role} type `{}`", self.type_name());
-        let refused = |fault: SchemaFault| Unfit {
-            place: place.clone(),
-            message: fault.message,
-        };
-        (self.schema)()
-            .map_err(|faults| unfit.extend(faults.into_iter().map(refused)))
-            .ok()
+        let refused = |fault: SchemaFault| Unfit { place: place.clone(), message: fault.message };
+        (self.schema)().map_err(|faults| unfit.extend(faults.into_iter().map(refused))).ok()
     }
 }

@@ -6,9 +6,7 @@ use std::{
 };
 
 use lineup_model::{ErrorCode, message::Fault};
-use lineup_ports::inbound::{
-    MiniAppAnswer, MiniAppContext, MiniAppRequest, MiniAppRequests, Step, Work,
-};
+use lineup_ports::inbound::{MiniAppAnswer, MiniAppContext, MiniAppRequest, MiniAppRequests, Step, Work};
 
 use crate::{Context, SdkError, handle};
 
@@ -37,32 +35,14 @@ struct Steps {
 }
 
 impl Sdk {
-    pub(crate) fn new(
-        requests: Arc<dyn MiniAppRequests>,
-        from: MiniAppContext,
-        context: Context,
-    ) -> Self {
-        Self {
-            shared: Arc::new(Shared {
-                requests,
-                from,
-                context,
-                steps: Mutex::default(),
-            }),
-        }
+    pub(crate) fn new(requests: Arc<dyn MiniAppRequests>, from: MiniAppContext, context: Context) -> Self {
+        Self { shared: Arc::new(Shared { requests, from, context, steps: Mutex::default() }) }
     }
 
     /// The same instance's handle for one piece of work; its steps are counted from one.
     pub(crate) fn within(&self, work: Option<Work>) -> Self {
-        let from = MiniAppContext {
-            work,
-            ..self.shared.from.clone()
-        };
-        Self::new(
-            Arc::clone(&self.shared.requests),
-            from,
-            self.shared.context.clone(),
-        )
+        let from = MiniAppContext { work, ..self.shared.from.clone() };
+        Self::new(Arc::clone(&self.shared.requests), from, self.shared.context.clone())
     }
 
     /// Where the MiniApp runs (SDK-1).
@@ -112,19 +92,11 @@ impl Sdk {
     }
 
     /// The key of the next write of this kind, or the one that the author named.
-    pub(crate) fn step(
-        &self,
-        kind: &'static str,
-        named: Option<String>,
-    ) -> Result<Option<Step>, SdkError> {
+    pub(crate) fn step(&self, kind: &'static str, named: Option<String>) -> Result<Option<Step>, SdkError> {
         if self.shared.from.work.is_none() {
             return Ok(None);
         }
-        let mut steps = self
-            .shared
-            .steps
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut steps = self.shared.steps.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(name) = named else {
             let count = steps.counted.entry(kind).or_insert(0);
             *count += 1;
@@ -139,9 +111,7 @@ impl Sdk {
         if !steps.named.insert(name.clone()) {
             return Err(SdkError::failed(
                 "step_used_twice",
-                format!(
-                    "the step `{name}` is used twice in one handler run: a second write needs another name"
-                ),
+                format!("the step `{name}` is used twice in one handler run: a second write needs another name"),
             ));
         }
         Ok(Some(Step(name)))
@@ -149,12 +119,7 @@ impl Sdk {
 
     /// Gives a named step back after a refusal that changed nothing, for another try.
     pub(crate) fn release_step(&self, name: &str) {
-        self.shared
-            .steps
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .named
-            .remove(name);
+        self.shared.steps.lock().unwrap_or_else(PoisonError::into_inner).named.remove(name);
     }
 
     pub(crate) async fn ask<T>(
@@ -162,25 +127,15 @@ impl Sdk {
         request: MiniAppRequest,
         read: fn(MiniAppAnswer) -> Option<T>,
     ) -> Result<T, SdkError> {
-        let answer = self
-            .shared
-            .requests
-            .request(self.shared.from.clone(), request)
-            .await?;
+        let answer = self.shared.requests.request(self.shared.from.clone(), request).await?;
         read(answer).ok_or_else(|| {
-            SdkError::from(Fault::new(
-                ErrorCode::Internal,
-                "the Runtime answered another question than was asked",
-            ))
+            SdkError::from(Fault::new(ErrorCode::Internal, "the Runtime answered another question than was asked"))
         })
     }
 }
 
 impl std::fmt::Debug for Sdk {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Sdk")
-            .field("context", &self.shared.context)
-            .field("work", &self.shared.from.work)
-            .finish()
+        f.debug_struct("Sdk").field("context", &self.shared.context).field("work", &self.shared.from.work).finish()
     }
 }

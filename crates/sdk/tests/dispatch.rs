@@ -73,13 +73,8 @@ impl Desk {
             Way::Busily => {
                 call.progress("half", json!({ "done": 1 })).await?;
                 call.progress("all", None).await?;
-                sdk.session()
-                    .write(0, &json!({ "a": 1, "b": null }))
-                    .await?;
-                sdk.session()
-                    .write(1, &json!({ "a": 2 }))
-                    .step("second")
-                    .await?;
+                sdk.session().write(0, &json!({ "a": 1, "b": null })).await?;
+                sdk.session().write(1, &json!({ "a": 2 })).step("second").await?;
                 sdk.lifecycle().request_foreground().await?;
             }
             Way::Clumsily => {
@@ -88,10 +83,7 @@ impl Desk {
             }
         }
         let attempt = call.attempt();
-        Ok(Report {
-            attempt,
-            note: call.input.note,
-        })
+        Ok(Report { attempt, note: call.input.note })
     }
 
     async fn rest(&self, _sdk: &Sdk, _call: Call<()>) -> ToolResult<()> {
@@ -108,11 +100,7 @@ impl Desk {
 
 impl MiniApp for Desk {
     async fn on_message(&self, _sdk: &Sdk, message: &InboxMessage) -> Result<(), SdkError> {
-        if message.body["text"] == "bad" {
-            Err(SdkError::failed("unreadable", "cannot read it"))
-        } else {
-            Ok(())
-        }
+        if message.body["text"] == "bad" { Err(SdkError::failed("unreadable", "cannot read it")) } else { Ok(()) }
     }
 }
 
@@ -120,14 +108,7 @@ impl MiniApp for Desk {
 fn sdk_3_a_result_completes_the_call_under_its_delivery_and_none_is_left_out() {
     let port = Port::default();
     deliver(&bundle(), &port, call("work", json!({ "way": "well" }))).unwrap();
-    let [
-        Request::Complete {
-            call,
-            generation,
-            output,
-        },
-    ] = &port.requests()[..]
-    else {
+    let [Request::Complete { call, generation, output }] = &port.requests()[..] else {
         panic!("one completion");
     };
     assert_eq!((call.as_str(), generation.map(|g| g.0)), ("k1", Some(7)));
@@ -138,9 +119,7 @@ fn sdk_3_a_result_completes_the_call_under_its_delivery_and_none_is_left_out() {
 fn inv_5_nothing_is_an_object_without_members() {
     let port = Port::default();
     deliver(&bundle(), &port, call("rest", json!({}))).unwrap();
-    assert!(
-        matches!(&port.requests()[..], [Request::Complete { output, .. }] if *output == json!({}))
-    );
+    assert!(matches!(&port.requests()[..], [Request::Complete { output, .. }] if *output == json!({})));
 }
 
 #[test]
@@ -148,18 +127,8 @@ fn a_failure_carries_the_authors_reason_and_a_panic_its_own() {
     for (way, reason) in [("badly", "no_paper"), ("wildly", "handler_panicked")] {
         let port = Port::default();
         deliver(&bundle(), &port, call("work", json!({ "way": way }))).unwrap();
-        let [
-            Request::Fail {
-                fault, generation, ..
-            },
-        ] = &port.requests()[..]
-        else {
-            panic!("one failure")
-        };
-        assert_eq!(
-            (fault.code, fault.reason.as_deref()),
-            (ErrorCode::ToolFailed, Some(reason))
-        );
+        let [Request::Fail { fault, generation, .. }] = &port.requests()[..] else { panic!("one failure") };
+        assert_eq!((fault.code, fault.reason.as_deref()), (ErrorCode::ToolFailed, Some(reason)));
         assert_eq!(generation.map(|g| g.0), Some(7));
     }
 }
@@ -169,9 +138,7 @@ fn call_10_a_handler_that_follows_its_token_ends_the_call_as_cancelled() {
     let port = Port::default();
     let canceller = Canceller::new();
     canceller.cancel();
-    let Delivery::Call(mut delivery) = call("work", json!({ "way": "slowly" })) else {
-        unreachable!()
-    };
+    let Delivery::Call(mut delivery) = call("work", json!({ "way": "slowly" })) else { unreachable!() };
     delivery.canceller = canceller;
     deliver(&bundle(), &port, Delivery::Call(delivery)).unwrap();
     assert!(matches!(
@@ -199,11 +166,7 @@ fn dur_4_each_write_of_a_handler_has_a_step_key_of_its_kind_and_count_or_its_nam
     );
     let again = Port::default();
     deliver(&bundle(), &again, call("work", json!({ "way": "busily" }))).unwrap();
-    assert_eq!(
-        again.requests(),
-        port.requests(),
-        "a second run asks for the same"
-    );
+    assert_eq!(again.requests(), port.requests(), "a second run asks for the same");
 }
 
 #[test]
@@ -220,8 +183,7 @@ fn dur_4_a_step_name_that_is_used_twice_ends_the_call_instead_of_losing_a_write(
 fn dur_4_a_store_that_is_away_leaves_the_call_open_for_another_delivery() {
     let port = Port::default();
     port.refuse("progress", ErrorCode::StorageUnavailable);
-    let unsettled =
-        deliver(&bundle(), &port, call("work", json!({ "way": "busily" }))).unwrap_err();
+    let unsettled = deliver(&bundle(), &port, call("work", json!({ "way": "busily" }))).unwrap_err();
     assert_eq!(unsettled.code, ErrorCode::StorageUnavailable);
     assert_eq!(port.requests().len(), 1, "neither completed nor failed");
 }
@@ -231,13 +193,8 @@ fn a_refusal_that_the_handler_passes_on_ends_the_call_with_its_code_as_reason() 
     let port = Port::default();
     port.refuse("foreground", ErrorCode::LifecycleDenied);
     deliver(&bundle(), &port, call("work", json!({ "way": "busily" }))).unwrap();
-    let Some(Request::Fail { fault, .. }) = port.requests().pop() else {
-        panic!("the call fails")
-    };
-    assert_eq!(
-        (fault.code, fault.reason.as_deref()),
-        (ErrorCode::ToolFailed, Some("lifecycle_denied"))
-    );
+    let Some(Request::Fail { fault, .. }) = port.requests().pop() else { panic!("the call fails") };
+    assert_eq!((fault.code, fault.reason.as_deref()), (ErrorCode::ToolFailed, Some("lifecycle_denied")));
 }
 
 #[test]
@@ -253,10 +210,7 @@ fn sdk_1_every_request_is_made_in_the_injected_context_and_names_the_work_at_han
     let port = Port::default();
     deliver(&bundle(), &port, call("work", json!({ "way": "busily" }))).unwrap();
     for from in port.contexts() {
-        assert_eq!(
-            (from.workspace.as_str(), from.instance.as_str()),
-            ("w1", "i1")
-        );
+        assert_eq!((from.workspace.as_str(), from.instance.as_str()), ("w1", "i1"));
         assert!(
             matches!(from.work, Some(Work::Call { call, generation }) if call.as_str() == "k1" && generation.0 == 7)
         );
@@ -267,9 +221,7 @@ fn sdk_1_every_request_is_made_in_the_injected_context_and_names_the_work_at_han
 fn an_input_that_its_type_cannot_read_never_reaches_the_handler() {
     let port = Port::default();
     deliver(&bundle(), &port, call("work", json!({ "way": "upwards" }))).unwrap();
-    let [Request::Fail { fault, .. }] = &port.requests()[..] else {
-        panic!("one failure")
-    };
+    let [Request::Fail { fault, .. }] = &port.requests()[..] else { panic!("one failure") };
     assert_eq!(fault.reason.as_deref(), Some("tool_input_invalid"));
 }
 
@@ -286,19 +238,9 @@ fn a_method_without_a_handler_fails_the_call_and_nothing_else() {
 fn uia_1_an_action_is_reported_done_with_or_without_a_fault() {
     for (way, requests, reason) in [("well", 2, None), ("badly", 1, Some("no_paper"))] {
         let port = Port::default();
-        deliver(
-            &bundle(),
-            &port,
-            support::action("change", json!({ "way": way })),
-        )
-        .unwrap();
+        deliver(&bundle(), &port, support::action("change", json!({ "way": way }))).unwrap();
         assert_eq!(port.requests().len(), requests);
-        let Some(Request::ActionDone {
-            action,
-            generation,
-            fault,
-        }) = port.requests().pop()
-        else {
+        let Some(Request::ActionDone { action, generation, fault }) = port.requests().pop() else {
             panic!("the action ends");
         };
         assert_eq!((action.as_str(), generation.0), ("a1", 3));
@@ -322,12 +264,7 @@ fn dur_3_a_message_is_acknowledged_after_its_hook_and_a_failing_one_stops_the_li
 fn hooks_that_are_not_written_do_nothing() {
     let port = Port::default();
     deliver(&bundle(), &port, Delivery::Ready).unwrap();
-    deliver(
-        &bundle(),
-        &port,
-        Delivery::Lifecycle(InstanceState::Background),
-    )
-    .unwrap();
+    deliver(&bundle(), &port, Delivery::Lifecycle(InstanceState::Background)).unwrap();
     assert!(port.requests().is_empty());
 }
 

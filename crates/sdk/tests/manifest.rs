@@ -42,11 +42,7 @@ mod fitting {
     }
 
     impl Greeter {
-        async fn handler_with_a_private_name(
-            &self,
-            _sdk: &Sdk,
-            call: Call<Greet>,
-        ) -> ToolResult<Greeting> {
+        async fn handler_with_a_private_name(&self, _sdk: &Sdk, call: Call<Greet>) -> ToolResult<Greeting> {
             let text = match call.input.tone {
                 Some(Tone::VeryFormal) => format!("Good morning, {}.", call.input.name),
                 Some(Tone::Friendly) | None => format!("Hello {}!", call.input.name),
@@ -113,10 +109,7 @@ mod unfit {
 #[test]
 fn inv_2_a_manifest_names_no_handler() {
     let text = json!(fitting::bundle().manifest().unwrap()).to_string();
-    assert!(
-        !text.contains("private_name") && !text.contains("Greeter"),
-        "{text}"
-    );
+    assert!(!text.contains("private_name") && !text.contains("Greeter"), "{text}");
 }
 
 #[test]
@@ -139,31 +132,14 @@ fn inv_5_the_published_schema_is_inside_the_subset() {
 
 #[test]
 fn inv_5_what_cannot_be_published_is_named_with_type_and_field_all_at_once() {
-    let said: Vec<String> = unfit::bundle()
-        .manifest()
-        .unwrap_err()
-        .iter()
-        .map(ToString::to_string)
-        .collect();
+    let said: Vec<String> = unfit::bundle().manifest().unwrap_err().iter().map(ToString::to_string).collect();
     for part in [
         ["tool `label`, input type `Labels`", "`labels`", "map"],
         ["tool `label`, input type `Labels`", "`position`", "tuple"],
-        [
-            "tool `wait`, input type `Endless`",
-            "`hours`",
-            "range(min = 1, max = 24)",
-        ],
-        [
-            "tool `linger`, input type `Renamed`",
-            "`minutes`",
-            "renamed",
-        ],
+        ["tool `wait`, input type `Endless`", "`hours`", "range(min = 1, max = 24)"],
+        ["tool `linger`, input type `Renamed`", "`minutes`", "renamed"],
     ] {
-        assert!(
-            said.iter()
-                .any(|said| part.iter().all(|part| said.contains(part))),
-            "{part:?} in {said:#?}"
-        );
+        assert!(said.iter().any(|said| part.iter().all(|part| said.contains(part))), "{part:?} in {said:#?}");
     }
     assert_eq!(said.len(), 4, "{said:#?}");
 }
@@ -171,7 +147,5 @@ fn inv_5_what_cannot_be_published_is_named_with_type_and_field_all_at_once() {
 #[test]
 fn inv_2_a_bundle_without_a_committed_manifest_does_not_start() {
     assert_eq!(fitting::bundle().verified().unwrap_err(), Drift::Missing);
-    assert!(
-        matches!(unfit::bundle().verified().unwrap_err(), Drift::Unfit(found) if found.len() == 4)
-    );
+    assert!(matches!(unfit::bundle().verified().unwrap_err(), Drift::Unfit(found) if found.len() == 4));
 }

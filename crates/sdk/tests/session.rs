@@ -27,11 +27,7 @@ fn add(note: &'static str) -> impl FnMut(&mut Notes) {
 
 fn update(port: &Port, note: &'static str) -> Result<u64, SdkError> {
     let sdk = port.sdk();
-    let written = sdk
-        .session()
-        .update("add", add(note))
-        .now_or_never()
-        .expect("the port answers at once");
+    let written = sdk.session().update("add", add(note)).now_or_never().expect("the port answers at once");
     written.map(|snapshot| snapshot.revision)
 }
 
@@ -41,23 +37,13 @@ fn ses_1_an_update_writes_the_change_on_the_revision_that_it_saw() {
     assert_eq!(update(&port, "one"), Ok(1));
     assert_eq!(update(&port, "two"), Ok(2));
     let [
-        MiniAppRequest::WriteSession {
-            base_revision: 0, ..
-        },
-        MiniAppRequest::WriteSession {
-            base_revision: 1,
-            data,
-            step,
-        },
+        MiniAppRequest::WriteSession { base_revision: 0, .. },
+        MiniAppRequest::WriteSession { base_revision: 1, data, step },
     ] = &port.requests()[..]
     else {
         panic!("two writes");
     };
-    assert_eq!(
-        *data,
-        json!({ "notes": ["one", "two"] }),
-        "None is left out"
-    );
+    assert_eq!(*data, json!({ "notes": ["one", "two"] }), "None is left out");
     assert_eq!(*step, None::<Step>, "outside a handler there are no steps");
 }
 
@@ -75,10 +61,7 @@ fn ses_1_an_update_that_is_overtaken_reads_again_a_bounded_number_of_times() {
     port.state().overtaken = 15;
     assert_eq!(update(&port, "one"), Ok(16));
     port.state().overtaken = 16;
-    assert_eq!(
-        update(&port, "two").map_err(|error| error.code),
-        Err(ErrorCode::SessionRevisionConflict)
-    );
+    assert_eq!(update(&port, "two").map_err(|error| error.code), Err(ErrorCode::SessionRevisionConflict));
 }
 
 #[test]

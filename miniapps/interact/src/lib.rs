@@ -41,35 +41,13 @@ impl Interact {
     /// there is not added twice, and the Runtime answers the named step `send` as it did before.
     async fn send_text(&self, sdk: &Sdk, action: Action<SendText>) -> ActionResult {
         let SendText { text, echo_id } = action.input;
-        sdk.session()
-            .update("echo", |timeline: &mut Timeline| {
-                timeline.echo(&echo_id, &text)
-            })
-            .await?;
+        sdk.session().update("echo", |timeline: &mut Timeline| timeline.echo(&echo_id, &text)).await?;
         match sdk.conversation().send_text(text).step("send").await {
-            Ok(message) => {
-                mark(
-                    sdk,
-                    "sent",
-                    &echo_id,
-                    Delivery::Sent {
-                        message: message.to_string(),
-                    },
-                )
-                .await
-            }
+            Ok(message) => mark(sdk, "sent", &echo_id, Delivery::Sent { message: message.to_string() }).await,
             // The handler is invoked again: the text is still on its way.
             Err(error) if error.is_transient() => Err(error),
             Err(error) => {
-                mark(
-                    sdk,
-                    "failed",
-                    &echo_id,
-                    Delivery::Failed {
-                        reason: error.code.to_string(),
-                    },
-                )
-                .await?;
+                mark(sdk, "failed", &echo_id, Delivery::Failed { reason: error.code.to_string() }).await?;
                 Err(error)
             }
         }
@@ -77,11 +55,7 @@ impl Interact {
 }
 
 async fn mark(sdk: &Sdk, step: &str, echo_id: &str, delivery: Delivery) -> ActionResult {
-    sdk.session()
-        .update(step, |timeline: &mut Timeline| {
-            timeline.mark(echo_id, &delivery)
-        })
-        .await?;
+    sdk.session().update(step, |timeline: &mut Timeline| timeline.mark(echo_id, &delivery)).await?;
     Ok(())
 }
 
@@ -93,11 +67,7 @@ impl MiniApp for Interact {
             return Ok(());
         };
         let id = message.id.to_string();
-        sdk.session()
-            .update("receive", |timeline: &mut Timeline| {
-                timeline.receive(&id, &text)
-            })
-            .await?;
+        sdk.session().update("receive", |timeline: &mut Timeline| timeline.receive(&id, &text)).await?;
         Ok(())
     }
 }

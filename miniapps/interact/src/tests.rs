@@ -10,19 +10,14 @@ use timeline::{Author, Entry};
 fn app_1_the_echo_stands_before_the_text_is_sent_and_is_marked_after() {
     let world = World::new();
     world.act("e1", "Good morning").expect("the action is done");
-    assert_eq!(
-        world.log(),
-        ["write echo", "send send", "write sent", "done"]
-    );
+    assert_eq!(world.log(), ["write echo", "send send", "write sent", "done"]);
     assert_eq!(
         world.timeline().entries,
         [Entry {
             id: "e1".into(),
             from: Author::Person,
             text: "Good morning".into(),
-            delivery: Some(Delivery::Sent {
-                message: "m1".into()
-            }),
+            delivery: Some(Delivery::Sent { message: "m1".into() }),
         }]
     );
 }
@@ -31,78 +26,33 @@ fn app_1_the_echo_stands_before_the_text_is_sent_and_is_marked_after() {
 fn app_1_a_refused_text_is_shown_as_failed_with_its_code() {
     let world = World::new();
     world.refuse_texts(ErrorCode::RateLimited);
-    world
-        .act("e1", "Good morning")
-        .expect("the failure is reported");
-    assert_eq!(
-        world.log(),
-        [
-            "write echo",
-            "send send",
-            "write failed",
-            "failed tool_failed/rate_limited"
-        ]
-    );
-    assert_eq!(
-        world.timeline().entries[0].delivery,
-        Some(Delivery::Failed {
-            reason: "rate_limited".into()
-        })
-    );
+    world.act("e1", "Good morning").expect("the failure is reported");
+    assert_eq!(world.log(), ["write echo", "send send", "write failed", "failed tool_failed/rate_limited"]);
+    assert_eq!(world.timeline().entries[0].delivery, Some(Delivery::Failed { reason: "rate_limited".into() }));
 }
 
 #[test]
 fn dur_4_a_text_whose_handler_is_cut_off_after_sending_is_echoed_and_sent_once() {
     let world = World::new();
     world.refuse_texts(ErrorCode::StorageUnavailable);
-    world
-        .act("e1", "Good morning")
-        .expect_err("the action is not settled");
-    assert_eq!(
-        world.timeline().entries[0].delivery,
-        Some(Delivery::Sending)
-    );
+    world.act("e1", "Good morning").expect_err("the action is not settled");
+    assert_eq!(world.timeline().entries[0].delivery, Some(Delivery::Sending));
     world.take_texts();
-    world
-        .act("e1", "Good morning")
-        .expect("the second run is done");
+    world.act("e1", "Good morning").expect("the second run is done");
     assert_eq!(world.timeline().entries.len(), 1);
-    assert_eq!(
-        world.log(),
-        ["write echo", "send send", "send send", "write sent", "done"]
-    );
+    assert_eq!(world.log(), ["write echo", "send send", "send send", "write sent", "done"]);
 }
 
 #[test]
 fn dur_3_an_agents_text_is_shown_once_and_acknowledged_in_order() {
     let world = World::new();
-    world.post(
-        1,
-        "message.text",
-        json!({ "text": "one", "from": "ignored" }),
-    );
+    world.post(1, "message.text", json!({ "text": "one", "from": "ignored" }));
     world.post(2, "message.text", json!({ "later_form": true }));
     world.post(3, "message.text", json!({ "text": "two" }));
-    world
-        .dispatch(host::Delivery::Inbox)
-        .expect("the inbox is empty");
-    let texts: Vec<String> = world
-        .timeline()
-        .entries
-        .into_iter()
-        .map(|entry| entry.text)
-        .collect();
+    world.dispatch(host::Delivery::Inbox).expect("the inbox is empty");
+    let texts: Vec<String> = world.timeline().entries.into_iter().map(|entry| entry.text).collect();
     assert_eq!(texts, ["one", "two"]);
-    assert_eq!(
-        world.log(),
-        [
-            "write -",
-            "acknowledge m1",
-            "acknowledge m2",
-            "write -",
-            "acknowledge m3"
-        ]
-    );
+    assert_eq!(world.log(), ["write -", "acknowledge m1", "acknowledge m2", "write -", "acknowledge m3"]);
 }
 
 #[test]
@@ -128,16 +78,9 @@ fn the_timeline_keeps_the_newest_texts_within_its_bounds() {
 fn what_was_sent_stays_sent() {
     let mut timeline = Timeline::default();
     timeline.echo("e1", "text");
-    let sent = Delivery::Sent {
-        message: "m1".into(),
-    };
+    let sent = Delivery::Sent { message: "m1".into() };
     timeline.mark("e1", &sent);
-    timeline.mark(
-        "e1",
-        &Delivery::Failed {
-            reason: "rate_limited".into(),
-        },
-    );
+    timeline.mark("e1", &Delivery::Failed { reason: "rate_limited".into() });
     timeline.mark("unknown", &sent);
     assert_eq!(timeline.entries[0].delivery, Some(sent));
 }
@@ -170,10 +113,7 @@ struct State {
 
 impl World {
     fn new() -> Self {
-        Self {
-            bundle: bundle().verified().unwrap(),
-            runtime: Arc::default(),
-        }
+        Self { bundle: bundle().verified().unwrap(), runtime: Arc::default() }
     }
 
     fn refuse_texts(&self, code: ErrorCode) {
@@ -186,12 +126,7 @@ impl World {
 
     fn post(&self, position: u64, kind: &str, body: Value) {
         let id = format!("m{position}").parse().unwrap();
-        self.runtime.0.lock().unwrap().inbox.push(InboxMessage {
-            id,
-            position,
-            kind: kind.into(),
-            body,
-        });
+        self.runtime.0.lock().unwrap().inbox.push(InboxMessage { id, position, kind: kind.into(), body });
     }
 
     fn act(&self, echo_id: &str, text: &str) -> Result<(), host::Fault> {
@@ -213,16 +148,8 @@ impl World {
             conversation: "c1".parse().unwrap(),
             work: None,
         };
-        let sdk = host::sdk(
-            Arc::clone(&self.runtime) as _,
-            from,
-            "0.1.0",
-            InstanceState::Foreground,
-        );
-        self.bundle
-            .dispatch(&sdk, delivery)
-            .now_or_never()
-            .expect("this Runtime answers at once")
+        let sdk = host::sdk(Arc::clone(&self.runtime) as _, from, "0.1.0", InstanceState::Foreground);
+        self.bundle.dispatch(&sdk, delivery).now_or_never().expect("this Runtime answers at once")
     }
 
     fn log(&self) -> Vec<String> {
@@ -246,39 +173,25 @@ impl host::MiniAppRequests for Runtime {
         let mut state = self.0.lock().unwrap();
         let named = |step: Option<host::Step>| step.map_or("-".to_owned(), |step| step.0);
         match request {
-            Request::ReadSession => Ok(Answer::Session {
-                revision: state.revision,
-                data: state.data.clone().unwrap_or_else(|| json!({})),
-            }),
-            Request::WriteSession {
-                step,
-                base_revision,
-                data,
-            } => {
+            Request::ReadSession => {
+                Ok(Answer::Session { revision: state.revision, data: state.data.clone().unwrap_or_else(|| json!({})) })
+            }
+            Request::WriteSession { step, base_revision, data } => {
                 assert_eq!(base_revision, state.revision);
                 state.revision += 1;
                 state.data = Some(data);
                 state.log.push(format!("write {}", named(step)));
-                Ok(Answer::Written {
-                    revision: state.revision,
-                })
+                Ok(Answer::Written { revision: state.revision })
             }
             Request::SendText { step, .. } => {
                 state.log.push(format!("send {}", named(step)));
                 match state.refusing {
                     Some(code) => Err(host::Fault::new(code, "refused")),
-                    None => Ok(Answer::Sent {
-                        message: "m1".parse().unwrap(),
-                    }),
+                    None => Ok(Answer::Sent { message: "m1".parse().unwrap() }),
                 }
             }
             Request::ListInbox { after } => Ok(Answer::Inbox {
-                messages: state
-                    .inbox
-                    .iter()
-                    .filter(|message| message.position > after)
-                    .cloned()
-                    .collect(),
+                messages: state.inbox.iter().filter(|message| message.position > after).cloned().collect(),
             }),
             Request::AcknowledgeInbox { id } => {
                 state.log.push(format!("acknowledge {id}"));

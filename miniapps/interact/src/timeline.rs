@@ -71,10 +71,7 @@ impl Timeline {
     /// Marks where the person's text is. What was sent stays sent; an echo that is not kept any more
     /// is not missed.
     pub fn mark(&mut self, echo_id: &str, delivery: &Delivery) {
-        let echo = self
-            .entries
-            .iter_mut()
-            .find(|entry| entry.is(echo_id, Author::Person));
+        let echo = self.entries.iter_mut().find(|entry| entry.is(echo_id, Author::Person));
         if let Some(echo) = echo
             && !matches!(echo.delivery, Some(Delivery::Sent { .. }))
         {
@@ -86,12 +83,7 @@ impl Timeline {
         if self.entries.iter().any(|entry| entry.is(id, from)) {
             return;
         }
-        self.entries.push(Entry {
-            id: id.to_owned(),
-            from,
-            text: text.to_owned(),
-            delivery,
-        });
+        self.entries.push(Entry { id: id.to_owned(), from, text: text.to_owned(), delivery });
         let mut bytes = 0;
         let kept = self.entries.iter().rev().take(ENTRIES).take_while(|entry| {
             bytes += entry.bytes();
@@ -110,9 +102,6 @@ impl Entry {
     /// Its share of the session data; a mark that comes later is counted in.
     fn bytes(&self) -> usize {
         const MARK: usize = 256;
-        json!({ "id": self.id, "text": self.text })
-            .to_string()
-            .len()
-            + MARK
+        json!({ "id": self.id, "text": self.text }).to_string().len() + MARK
     }
 }

@@ -43,3 +43,6 @@ define_agent_tools! {
         runtime: deadline_operation::interrupt,
     }
 }
+
+#[cfg(test)]
+mod tests;

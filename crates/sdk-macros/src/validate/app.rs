@@ -22,21 +22,13 @@ const SURFACE_LINE: &str = "surface \"main\" { title: \"Focus\", required },";
 
 /// Reads the facts; a part with a mistake gets its default, so that the items after it are read.
 pub(super) fn app(item: AppItem, mistakes: &mut Mistakes) -> App {
-    let AppItem {
-        docs,
-        name,
-        scope,
-        clauses,
-    } = item;
+    let AppItem { docs, name, scope, clauses } = item;
     let owner = format!("app `{name}`");
     parse::doc_text(&docs, mistakes);
     let line = format!("app {name} in \"task-dashboard\";");
-    let scope = scope
-        .map(|scope| published_name(&scope, "an app's scope", &line, mistakes))
-        .unwrap_or_default();
-    let (surfaces, clauses): (Vec<Clause>, Vec<Clause>) = clauses
-        .into_iter()
-        .partition(|clause| clause.name == "surface");
+    let scope = scope.map(|scope| published_name(&scope, "an app's scope", &line, mistakes)).unwrap_or_default();
+    let (surfaces, clauses): (Vec<Clause>, Vec<Clause>) =
+        clauses.into_iter().partition(|clause| clause.name == "surface");
     let clauses = Clauses::new(owner, KNOWN, clauses, mistakes);
     let mut surface_required = false;
     let mut declared: Vec<Surface> = Vec::new();
@@ -60,36 +52,21 @@ pub(super) fn app(item: AppItem, mistakes: &mut Mistakes) -> App {
     }
 }
 
-fn surface(
-    clause: Clause,
-    declared: &[Surface],
-    mistakes: &mut Mistakes,
-) -> Option<(Surface, bool)> {
+fn surface(clause: Clause, declared: &[Surface], mistakes: &mut Mistakes) -> Option<(Surface, bool)> {
     const KNOWN: Known = &[("title", "title: \"Focus\","), ("required", "required,")];
     let Some(label) = clause.label else {
-        mistakes.add(
-            &clause.name,
-            "after `surface` comes its name in double quotes, then `{ … }`",
-            SURFACE_LINE,
-        );
+        mistakes.add(&clause.name, "after `surface` comes its name in double quotes, then `{ … }`", SURFACE_LINE);
         return None;
     };
     let id = published_name(&label, "a surface", SURFACE_LINE, mistakes);
     if declared.iter().any(|surface| surface.id == id) {
-        mistakes.add(
-            &label,
-            format!("the surface `{id}` is declared already"),
-            "surface \"second\" { title: \"…\" },",
-        );
+        mistakes.add(&label, format!("the surface `{id}` is declared already"), "surface \"second\" { title: \"…\" },");
         return None;
     }
     let Ok(body) = syn::parse2::<proc_macro2::Group>(clause.value.clone()) else {
         mistakes.add(
             &label,
-            format!(
-                "after `surface {:?}` comes `{{ … }}` with its title",
-                label.value()
-            ),
+            format!("after `surface {:?}` comes `{{ … }}` with its title", label.value()),
             SURFACE_LINE,
         );
         return None;
@@ -98,11 +75,7 @@ fn surface(
     let clauses = Clauses::new(format!("surface `{id}`"), KNOWN, read, mistakes);
     let required = clauses.flag("required", mistakes);
     if !clauses.has("title") {
-        mistakes.add(
-            &label,
-            format!("the surface `{id}` has no title"),
-            SURFACE_LINE,
-        );
+        mistakes.add(&label, format!("the surface `{id}` has no title"), SURFACE_LINE);
     }
     let title = clauses.text("title", mistakes)?;
     Some((Surface { id, title }, required))
@@ -112,15 +85,9 @@ fn surface(
 fn published_name(text: &LitStr, what: &str, line: &str, mistakes: &mut Mistakes) -> String {
     let name = text.value();
     let fits = (1..=32).contains(&name.len())
-        && name
-            .bytes()
-            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
+        && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
     if !fits {
-        mistakes.add(
-            text,
-            format!("`{name}` cannot name {what}: 1 to 32 of a-z, 0-9 and `-`"),
-            line,
-        );
+        mistakes.add(text, format!("`{name}` cannot name {what}: 1 to 32 of a-z, 0-9 and `-`"), line);
     }
     name
 }

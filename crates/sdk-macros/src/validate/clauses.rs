@@ -31,37 +31,21 @@ impl Clauses {
             let name = clause.name.to_string();
             let Some((_, example)) = known.iter().find(|(known, _)| *known == name) else {
                 let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
-                let nearest =
-                    nearest(known, &name, |(known, _)| known).map_or("", |(_, line)| *line);
+                let nearest = nearest(known, &name, |(known, _)| known).map_or("", |(_, line)| *line);
                 mistakes.add(
                     &clause.name,
-                    format!(
-                        "`{name}` is not a clause of {owner}; it takes {}",
-                        one_of(&names)
-                    ),
+                    format!("`{name}` is not a clause of {owner}; it takes {}", one_of(&names)),
                     nearest,
                 );
                 continue;
             };
             if let Some(first) = said.get(&name) {
-                mistakes.add(
-                    &first.name,
-                    format!("{owner} says `{name}` twice: first here"),
-                    example,
-                );
-                mistakes.add(
-                    &clause.name,
-                    format!("{owner} says `{name}` twice: again here"),
-                    example,
-                );
+                mistakes.add(&first.name, format!("{owner} says `{name}` twice: first here"), example);
+                mistakes.add(&clause.name, format!("{owner} says `{name}` twice: again here"), example);
                 continue;
             }
             if let Some(label) = &clause.label {
-                mistakes.add(
-                    label,
-                    format!("after `{name}` comes `:` and its value"),
-                    example,
-                );
+                mistakes.add(label, format!("after `{name}` comes `:` and its value"), example);
                 continue;
             }
             said.insert(name, clause);
@@ -86,11 +70,7 @@ impl Clauses {
     pub fn value(&self, name: &str, mistakes: &mut Mistakes) -> Option<TokenStream> {
         let clause = self.said.get(name)?;
         if clause.value.is_empty() {
-            mistakes.add(
-                &clause.name,
-                format!("the clause `{name}` needs a value"),
-                self.line(name),
-            );
+            mistakes.add(&clause.name, format!("the clause `{name}` needs a value"), self.line(name));
             return None;
         }
         Some(clause.value.clone())
@@ -103,24 +83,13 @@ impl Clauses {
         let found = set.iter().find(|word| word.text == text).copied();
         if found.is_none() {
             let words: Vec<&str> = set.iter().map(|word| word.text).collect();
-            let kind = if name.starts_with(['a', 'e', 'i', 'o', 'u']) {
-                format!("an {name}")
-            } else {
-                format!("a {name}")
-            };
-            let kind = if name == "exclusive" {
-                "a place to be exclusive in".to_owned()
-            } else {
-                kind
-            };
+            let kind =
+                if name.starts_with(['a', 'e', 'i', 'o', 'u']) { format!("an {name}") } else { format!("a {name}") };
+            let kind = if name == "exclusive" { "a place to be exclusive in".to_owned() } else { kind };
             let nearest = nearest(set, &text, |word| word.text).map_or("", |word| word.text);
             mistakes.add(
                 &value,
-                format!(
-                    "`{}` is not {kind}: one of {}",
-                    shown(&value),
-                    one_of(&words)
-                ),
+                format!("`{}` is not {kind}: one of {}", shown(&value), one_of(&words)),
                 format!("{name}: {nearest},"),
             );
         }
@@ -149,20 +118,12 @@ impl Clauses {
     /// A whole number from 1.
     pub fn count(&self, name: &str, mistakes: &mut Mistakes) -> Option<u32> {
         let value = self.value(name, mistakes)?;
-        let number = syn::parse2::<LitInt>(value.clone())
-            .ok()
-            .filter(|number| number.suffix().is_empty());
-        let number = number
-            .and_then(|number| number.base10_parse::<u32>().ok())
-            .filter(|number| *number >= 1);
+        let number = syn::parse2::<LitInt>(value.clone()).ok().filter(|number| number.suffix().is_empty());
+        let number = number.and_then(|number| number.base10_parse::<u32>().ok()).filter(|number| *number >= 1);
         if number.is_none() {
             mistakes.add(
                 &value,
-                format!(
-                    "`{}` is not a `{name}`: a whole number from 1 to {}",
-                    shown(&value),
-                    u32::MAX
-                ),
+                format!("`{}` is not a `{name}`: a whole number from 1 to {}", shown(&value), u32::MAX),
                 self.line(name),
             );
         }
@@ -172,16 +133,9 @@ impl Clauses {
     /// A text in double quotes that is not empty.
     pub fn text(&self, name: &str, mistakes: &mut Mistakes) -> Option<String> {
         let value = self.value(name, mistakes)?;
-        let text = syn::parse2::<LitStr>(value.clone())
-            .ok()
-            .map(|text| text.value())
-            .filter(|text| !text.is_empty());
+        let text = syn::parse2::<LitStr>(value.clone()).ok().map(|text| text.value()).filter(|text| !text.is_empty());
         if text.is_none() {
-            mistakes.add(
-                &value,
-                format!("`{name}` is a text in double quotes, and not empty"),
-                self.line(name),
-            );
+            mistakes.add(&value, format!("`{name}` is a text in double quotes, and not empty"), self.line(name));
         }
         text
     }
@@ -208,23 +162,15 @@ impl Clauses {
         for literal in texts {
             let text = literal.value();
             let fits = (1..=64).contains(&text.len())
-                && text
-                    .bytes()
-                    .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"._-".contains(&b));
+                && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"._-".contains(&b));
             if !fits {
                 mistakes.add(
                     &literal,
-                    format!(
-                        "`{text}` cannot stand in `{name}`: 1 to 64 of a-z, 0-9, `.`, `_` and `-`"
-                    ),
+                    format!("`{text}` cannot stand in `{name}`: 1 to 64 of a-z, 0-9, `.`, `_` and `-`"),
                     self.line(name),
                 );
             } else if names.contains(&text) {
-                mistakes.add(
-                    &literal,
-                    format!("`{text}` stands in `{name}` already"),
-                    self.line(name),
-                );
+                mistakes.add(&literal, format!("`{text}` stands in `{name}` already"), self.line(name));
             } else {
                 names.push(text);
             }
@@ -236,21 +182,13 @@ impl Clauses {
     pub fn path(&self, name: &str, mistakes: &mut Mistakes) -> Option<Path> {
         let value = self.value(name, mistakes)?;
         let path = syn::parse2::<Path>(value.clone()).ok();
-        let fits = |path: &Path| {
-            path.segments.len() >= 2
-                && path
-                    .segments
-                    .first()
-                    .is_some_and(|first| first.ident != "Self")
-        };
+        let fits =
+            |path: &Path| path.segments.len() >= 2 && path.segments.first().is_some_and(|first| first.ident != "Self");
         let path = path.filter(fits);
         if path.is_none() {
             mistakes.add(
                 &value,
-                format!(
-                    "`{}` does not name a handler: `Type::method`, with the type's own name",
-                    shown(&value)
-                ),
+                format!("`{}` does not name a handler: `Type::method`, with the type's own name", shown(&value)),
                 self.line(name),
             );
         }
@@ -265,22 +203,17 @@ impl Clauses {
             let unit: Ident = input.parse()?;
             Ok((number, unit))
         };
-        let length = Parser::parse2(read, value.clone())
-            .ok()
-            .and_then(|(number, unit)| {
-                let millis = match unit.to_string().as_str() {
-                    "ms" => 1,
-                    "s" => 1_000,
-                    "min" => 60_000,
-                    "h" => 3_600_000,
-                    _ => return None,
-                };
-                let number = number
-                    .suffix()
-                    .is_empty()
-                    .then(|| number.base10_parse::<u64>().ok())??;
-                number.checked_mul(millis)
-            });
+        let length = Parser::parse2(read, value.clone()).ok().and_then(|(number, unit)| {
+            let millis = match unit.to_string().as_str() {
+                "ms" => 1,
+                "s" => 1_000,
+                "min" => 60_000,
+                "h" => 3_600_000,
+                _ => return None,
+            };
+            let number = number.suffix().is_empty().then(|| number.base10_parse::<u64>().ok())??;
+            number.checked_mul(millis)
+        });
         match length {
             Some(length) if (1..=DAY_MS).contains(&length) => Some(length),
             Some(_) => {
@@ -299,7 +232,10 @@ impl Clauses {
                 };
                 mistakes.add(
                     &value,
-                    format!("`{}` is not a length of time: {hint}a whole number and `ms`, `s`, `min` or `h`", shown(&value)),
+                    format!(
+                        "`{}` is not a length of time: {hint}a whole number and `ms`, `s`, `min` or `h`",
+                        shown(&value)
+                    ),
                     self.line(name),
                 );
                 None
@@ -308,10 +244,7 @@ impl Clauses {
     }
 
     fn line(&self, name: &str) -> &'static str {
-        self.known
-            .iter()
-            .find(|(known, _)| *known == name)
-            .map_or("", |(_, line)| line)
+        self.known.iter().find(|(known, _)| *known == name).map_or("", |(_, line)| line)
     }
 }
 
@@ -330,24 +263,13 @@ fn nearest<'a, T>(choices: &'a [T], written: &str, text: impl Fn(&T) -> &str) ->
 
 /// How much two words are alike: the pairs of letters that they share, and their first letters.
 fn likeness(one: &str, other: &str) -> usize {
-    let shared = one
-        .as_bytes()
-        .windows(2)
-        .filter(|pair| other.as_bytes().windows(2).any(|found| found == *pair))
-        .count();
-    let start = one
-        .bytes()
-        .zip(other.bytes())
-        .take_while(|(a, b)| a == b)
-        .count();
+    let shared =
+        one.as_bytes().windows(2).filter(|pair| other.as_bytes().windows(2).any(|found| found == *pair)).count();
+    let start = one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
     2 * shared + start
 }
 
 /// Where a value stands, for mistakes about its absence.
 pub(super) fn span_of(value: &TokenStream) -> Span {
-    value
-        .clone()
-        .into_iter()
-        .next()
-        .map_or_else(Span::call_site, |token| token.span())
+    value.clone().into_iter().next().map_or_else(Span::call_site, |token| token.span())
 }

@@ -1,14 +1,10 @@
 //! From what the macro wrote down to a manifest.
-#![expect(
-    missing_docs,
-    reason = "the fields are the clauses, which the macro documents"
-)]
+#![expect(missing_docs, reason = "the fields are the clauses, which the macro documents")]
 
 use lineup_model::{
     AppScope, Descriptor, Manifest, Method, ToolId,
     descriptor::{
-        BuiltIn, Executor, Invocation, Length, OperationRule, Readiness, Risk, Target, Terminal,
-        Unit, Visibility,
+        BuiltIn, Executor, Invocation, Length, OperationRule, Readiness, Risk, Target, Terminal, Unit, Visibility,
     },
     limits,
     manifest::{HostNeeds, Kind, ManifestFault, Surface, UiAction},
@@ -78,11 +74,7 @@ pub enum Performer {
     /// A handler; the type that it returns.
     Handler(SchemaOf),
     /// `runtime: deadline_operation::start`.
-    DeadlineStart {
-        unit: Unit,
-        field: &'static str,
-        when_busy: &'static str,
-    },
+    DeadlineStart { unit: Unit, field: &'static str, when_busy: &'static str },
     /// `runtime: deadline_operation::interrupt`.
     DeadlineInterrupt,
 }
@@ -105,40 +97,22 @@ impl Declaration {
             return Err(unfit);
         };
         let mut manifest = Manifest::empty(scope.clone(), app.version, app.kind);
-        manifest.tools = self
-            .tools
-            .iter()
-            .filter_map(|tool| tool.descriptor(&scope, &mut unfit))
-            .collect();
-        manifest.ui_actions = self
-            .actions
-            .iter()
-            .filter_map(|action| action.declare(&mut unfit))
-            .collect();
+        manifest.tools = self.tools.iter().filter_map(|tool| tool.descriptor(&scope, &mut unfit)).collect();
+        manifest.ui_actions = self.actions.iter().filter_map(|action| action.declare(&mut unfit)).collect();
         for (id, title) in app.surfaces {
             if let Some(id) = keep(Method::new(id), &format!("surface `{id}`"), &mut unfit) {
-                manifest.surfaces.push(Surface {
-                    id,
-                    title: (*title).to_owned(),
-                });
+                manifest.surfaces.push(Surface { id, title: (*title).to_owned() });
             }
         }
         manifest.subscriptions = owned(app.subscriptions);
         manifest.requested_capabilities = owned(app.capabilities);
-        manifest.host = HostNeeds {
-            min_version: app.min_host,
-            surface_required: app.surface_required,
-        };
+        manifest.host = HostNeeds { min_version: app.min_host, surface_required: app.surface_required };
         if !unfit.is_empty() {
             return Err(unfit);
         }
-        let at_pointer = |fault: ManifestFault| Unfit {
-            place: format!("manifest, at `{}`", fault.pointer),
-            message: fault.message,
-        };
-        manifest
-            .sealed()
-            .map_err(|faults| faults.into_iter().map(at_pointer).collect())
+        let at_pointer =
+            |fault: ManifestFault| Unfit { place: format!("manifest, at `{}`", fault.pointer), message: fault.message };
+        manifest.sealed().map_err(|faults| faults.into_iter().map(at_pointer).collect())
     }
 }
 
@@ -148,30 +122,13 @@ impl Tool {
         let method = keep(Method::new(self.method), &name, unfit);
         let input_schema = self.input.read(&name, "input", unfit);
         let (executor, output_schema) = match self.result {
-            Performer::Handler(output) => {
-                (Executor::MiniappSdk, output.read(&name, "output", unfit))
-            }
-            Performer::DeadlineStart {
-                unit,
-                field,
-                when_busy,
-            } => {
-                let length = Length {
-                    unit,
-                    input: field.to_owned(),
-                };
+            Performer::Handler(output) => (Executor::MiniappSdk, output.read(&name, "output", unfit)),
+            Performer::DeadlineStart { unit, field, when_busy } => {
+                let length = Length { unit, input: field.to_owned() };
                 if let Some(schema) = &input_schema {
-                    check_length(
-                        &length,
-                        schema,
-                        &format!("{name}, input type `{}`", self.input.type_name()),
-                        unfit,
-                    );
+                    check_length(&length, schema, &format!("{name}, input type `{}`", self.input.type_name()), unfit);
                 }
-                built_in(BuiltIn::DeadlineStart {
-                    length,
-                    when_busy: when_busy.to_owned(),
-                })
+                built_in(BuiltIn::DeadlineStart { length, when_busy: when_busy.to_owned() })
             }
             Performer::DeadlineInterrupt => built_in(BuiltIn::DeadlineInterrupt),
         };
@@ -223,12 +180,7 @@ fn built_in(action: BuiltIn) -> (Executor, Option<Schema>) {
 fn check_length(length: &Length, input: &Schema, place: &str, unfit: &mut Vec<Unfit>) {
     let Length { unit, input: field } = length;
     let most = limits::DEADLINE_MS / unit.millis();
-    let mut refuse = |message: String| {
-        unfit.push(Unfit {
-            place: place.to_owned(),
-            message,
-        })
-    };
+    let mut refuse = |message: String| unfit.push(Unfit { place: place.to_owned(), message });
     let Some(property) = input.property(field) else {
         return refuse(format!(
             "`{field}` holds the length of the operation, but the type is written to JSON without it: a length field \
@@ -236,16 +188,11 @@ fn check_length(length: &Length, input: &Schema, place: &str, unfit: &mut Vec<Un
         ));
     };
     if !input.requires(field) {
-        refuse(format!(
-            "`{field}` holds the length of the operation: it cannot be an `Option` or have a default"
-        ));
+        refuse(format!("`{field}` holds the length of the operation: it cannot be an `Option` or have a default"));
     }
     let bound = |name: &str| property.get(name).and_then(Value::as_f64);
     let (low, high) = (bound("minimum"), bound("maximum"));
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "24 h in any unit is far below 2^53"
-    )]
+    #[expect(clippy::cast_precision_loss, reason = "24 h in any unit is far below 2^53")]
     let fits = low.is_some_and(|low| low >= 1.0) && high.is_some_and(|high| high <= most as f64);
     if !fits {
         refuse(format!(
@@ -256,13 +203,7 @@ fn check_length(length: &Length, input: &Schema, place: &str, unfit: &mut Vec<Un
 }
 
 fn keep<T>(id: Result<T, lineup_model::IdError>, place: &str, unfit: &mut Vec<Unfit>) -> Option<T> {
-    id.map_err(|error| {
-        unfit.push(Unfit {
-            place: place.to_owned(),
-            message: error.to_string(),
-        })
-    })
-    .ok()
+    id.map_err(|error| unfit.push(Unfit { place: place.to_owned(), message: error.to_string() })).ok()
 }
 
 fn owned(texts: &[&str]) -> Vec<String> {

@@ -29,16 +29,11 @@ const PLACES: usize = 8;
 
 pub(super) fn compare(compiled: &Manifest, committed: Option<&str>) -> Result<(), Drift> {
     let committed = committed.ok_or(Drift::Missing)?;
-    let committed: Value =
-        serde_json::from_str(committed).map_err(|error| Drift::Unreadable(error.to_string()))?;
+    let committed: Value = serde_json::from_str(committed).map_err(|error| Drift::Unreadable(error.to_string()))?;
     let compiled = serde_json::to_value(compiled).expect("a manifest is plain JSON");
     let mut places = Vec::new();
     differences(&compiled, &committed, String::new(), &mut places);
-    if places.is_empty() {
-        Ok(())
-    } else {
-        Err(Drift::Differs(places))
-    }
+    if places.is_empty() { Ok(()) } else { Err(Drift::Differs(places)) }
 }
 
 fn differences(one: &Value, other: &Value, at: String, places: &mut Vec<String>) {
@@ -47,13 +42,9 @@ fn differences(one: &Value, other: &Value, at: String, places: &mut Vec<String>)
     }
     match (one, other) {
         (Value::Object(one), Value::Object(other)) => {
-            let keys: std::collections::BTreeSet<&String> =
-                one.keys().chain(other.keys()).collect();
+            let keys: std::collections::BTreeSet<&String> = one.keys().chain(other.keys()).collect();
             for key in keys {
-                let (one, other) = (
-                    one.get(key).unwrap_or(&Value::Null),
-                    other.get(key).unwrap_or(&Value::Null),
-                );
+                let (one, other) = (one.get(key).unwrap_or(&Value::Null), other.get(key).unwrap_or(&Value::Null));
                 differences(one, other, format!("{at}/{key}"), places);
             }
         }
@@ -74,18 +65,13 @@ mod tests {
 
     fn compiled() -> Manifest {
         let scope = AppScope::new("desk").expect("a scope");
-        Manifest::empty(scope, "1.0.0", Kind::System)
-            .sealed()
-            .expect("an empty manifest is right")
+        Manifest::empty(scope, "1.0.0", Kind::System).sealed().expect("an empty manifest is right")
     }
 
     #[test]
     fn inv_2_the_same_manifest_is_no_drift_however_it_is_laid_out() {
         let compiled = compiled();
-        for text in [
-            serde_json::to_string(&compiled).unwrap(),
-            serde_json::to_string_pretty(&compiled).unwrap(),
-        ] {
+        for text in [serde_json::to_string(&compiled).unwrap(), serde_json::to_string_pretty(&compiled).unwrap()] {
             assert_eq!(compare(&compiled, Some(&text)), Ok(()));
         }
     }
@@ -107,9 +93,6 @@ mod tests {
     #[test]
     fn inv_2_a_manifest_that_is_absent_or_broken_is_refused() {
         assert_eq!(compare(&compiled(), None), Err(Drift::Missing));
-        assert!(matches!(
-            compare(&compiled(), Some("{")),
-            Err(Drift::Unreadable(_))
-        ));
+        assert!(matches!(compare(&compiled(), Some("{")), Err(Drift::Unreadable(_))));
     }
 }

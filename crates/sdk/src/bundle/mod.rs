@@ -74,10 +74,7 @@ impl Bundle {
     fn verify(&self, committed: Option<&str>) -> Result<VerifiedBundle, Drift> {
         let manifest = self.manifest().map_err(Drift::Unfit)?;
         drift::compare(&manifest, committed)?;
-        Ok(VerifiedBundle {
-            manifest: Arc::new(manifest),
-            app: Arc::clone(&self.app),
-        })
+        Ok(VerifiedBundle { manifest: Arc::new(manifest), app: Arc::clone(&self.app) })
     }
 }
 
@@ -110,16 +107,12 @@ impl VerifiedBundle {
 
 impl std::fmt::Debug for Bundle {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Bundle")
-            .field("app_scope", &self.app_scope())
-            .finish_non_exhaustive()
+        f.debug_struct("Bundle").field("app_scope", &self.app_scope()).finish_non_exhaustive()
     }
 }
 
 impl std::fmt::Debug for VerifiedBundle {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("VerifiedBundle")
-            .field("app_scope", self.app_scope())
-            .finish_non_exhaustive()
+        f.debug_struct("VerifiedBundle").field("app_scope", self.app_scope()).finish_non_exhaustive()
     }
 }

@@ -18,11 +18,7 @@ impl Conversation<'_> {
             self.sdk,
             "conversation.send_text",
             |answer| {
-                if let MiniAppAnswer::Sent { message } = answer {
-                    Some(message)
-                } else {
-                    None
-                }
+                if let MiniAppAnswer::Sent { message } = answer { Some(message) } else { None }
             },
             |step| Ok(MiniAppRequest::SendText { step, text }),
         )

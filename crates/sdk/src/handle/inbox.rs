@@ -17,15 +17,9 @@ impl Inbox<'_> {
     /// `app_instance_not_found` once the instance has closed; `storage_unavailable`.
     pub async fn list(self, after: u64) -> Result<Vec<InboxMessage>, SdkError> {
         let read = |answer| {
-            if let MiniAppAnswer::Inbox { messages } = answer {
-                Some(messages)
-            } else {
-                None
-            }
+            if let MiniAppAnswer::Inbox { messages } = answer { Some(messages) } else { None }
         };
-        self.sdk
-            .ask(MiniAppRequest::ListInbox { after }, read)
-            .await
+        self.sdk.ask(MiniAppRequest::ListInbox { after }, read).await
     }
 
     /// Takes a message off the inbox. Doing it twice is doing it once.
@@ -33,8 +27,6 @@ impl Inbox<'_> {
     /// # Errors
     /// As [`Inbox::list`].
     pub async fn acknowledge(self, id: MessageId) -> Result<(), SdkError> {
-        self.sdk
-            .ask(MiniAppRequest::AcknowledgeInbox { id }, request::done)
-            .await
+        self.sdk.ask(MiniAppRequest::AcknowledgeInbox { id }, request::done).await
     }
 }

@@ -26,8 +26,6 @@ impl Lifecycle<'_> {
 
     /// Asks to be closed. Refused with `lifecycle_denied` while calls or operations are open (ACT-7).
     pub fn request_close(self) -> Request<()> {
-        Request::new(self.sdk, "lifecycle.close", request::done, |step| {
-            Ok(MiniAppRequest::RequestClose { step })
-        })
+        Request::new(self.sdk, "lifecycle.close", request::done, |step| Ok(MiniAppRequest::RequestClose { step }))
     }
 }

@@ -16,11 +16,7 @@ impl Operations<'_> {
     /// `app_instance_not_found` once the instance has closed; `storage_unavailable`.
     pub async fn list(self) -> Result<Vec<OperationView>, SdkError> {
         let read = |answer| {
-            if let MiniAppAnswer::Operations(views) = answer {
-                Some(views)
-            } else {
-                None
-            }
+            if let MiniAppAnswer::Operations(views) = answer { Some(views) } else { None }
         };
         self.sdk.ask(MiniAppRequest::ListOperations, read).await
     }

@@ -31,10 +31,7 @@ impl Session<'_> {
     /// `tool_failed / session_data_unreadable` when the data does not fit `T`.
     pub async fn read<T: DeserializeOwned>(self) -> Result<Snapshot<T>, SdkError> {
         let (revision, value) = self.read_value().await?;
-        Ok(Snapshot {
-            revision,
-            data: read_as(value)?,
-        })
+        Ok(Snapshot { revision, data: read_as(value)? })
     }
 
     /// Replaces the data and answers with its new revision. Names the revision that was read:
@@ -45,19 +42,9 @@ impl Session<'_> {
             self.sdk,
             "session.write",
             |answer| {
-                if let MiniAppAnswer::Written { revision } = answer {
-                    Some(revision)
-                } else {
-                    None
-                }
+                if let MiniAppAnswer::Written { revision } = answer { Some(revision) } else { None }
             },
-            move |step| {
-                Ok(MiniAppRequest::WriteSession {
-                    step,
-                    base_revision,
-                    data: data?,
-                })
-            },
+            move |step| Ok(MiniAppRequest::WriteSession { step, base_revision, data: data? }),
         )
     }
 
@@ -67,11 +54,7 @@ impl Session<'_> {
     ///
     /// # Errors
     /// As [`Session::read`] and [`Session::write`]; `session_revision_conflict` after 16 tries.
-    pub async fn update<T>(
-        self,
-        step: &str,
-        mut change: impl FnMut(&mut T),
-    ) -> Result<Snapshot<T>, SdkError>
+    pub async fn update<T>(self, step: &str, mut change: impl FnMut(&mut T)) -> Result<Snapshot<T>, SdkError>
     where
         T: Serialize + DeserializeOwned,
     {
@@ -86,10 +69,7 @@ impl Session<'_> {
             match self.write(revision, &data).step(step).await {
                 Ok(revision) => return Ok(Snapshot { revision, data }),
                 // Another write came first: a refused write has used no step.
-                Err(error)
-                    if error.code == ErrorCode::SessionRevisionConflict
-                        && attempt < UPDATE_ATTEMPTS =>
-                {
+                Err(error) if error.code == ErrorCode::SessionRevisionConflict && attempt < UPDATE_ATTEMPTS => {
                     self.sdk.release_step(step);
                     attempt += 1;
                 }
@@ -100,11 +80,7 @@ impl Session<'_> {
 
     async fn read_value(self) -> Result<(u64, Value), SdkError> {
         let read = |answer| {
-            if let MiniAppAnswer::Session { revision, data } = answer {
-                Some((revision, data))
-            } else {
-                None
-            }
+            if let MiniAppAnswer::Session { revision, data } = answer { Some((revision, data)) } else { None }
         };
         self.sdk.ask(MiniAppRequest::ReadSession, read).await
     }
@@ -112,9 +88,6 @@ impl Session<'_> {
 
 fn read_as<T: DeserializeOwned>(value: Value) -> Result<T, SdkError> {
     serde_json::from_value(value).map_err(|error| {
-        SdkError::failed(
-            "session_data_unreadable",
-            format!("the session data does not fit its type: {error}"),
-        )
+        SdkError::failed("session_data_unreadable", format!("the session data does not fit its type: {error}"))
     })
 }

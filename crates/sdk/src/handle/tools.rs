@@ -19,11 +19,7 @@ impl Tools<'_> {
     /// `call_not_found` when it is not this instance's.
     pub async fn get(self, call: CallKey) -> Result<CallView, SdkError> {
         let read = |answer| {
-            if let MiniAppAnswer::Call(view) = answer {
-                Some(view)
-            } else {
-                None
-            }
+            if let MiniAppAnswer::Call(view) = answer { Some(view) } else { None }
         };
         self.sdk.ask(MiniAppRequest::GetCall { call }, read).await
     }
@@ -35,16 +31,9 @@ impl Tools<'_> {
         label: impl Into<String>,
         detail: impl Into<Option<Value>>,
     ) -> Request<()> {
-        let progress = Progress {
-            label: label.into(),
-            detail: detail.into(),
-        };
+        let progress = Progress { label: label.into(), detail: detail.into() };
         Request::new(self.sdk, "call.progress", request::done, |step| {
-            Ok(MiniAppRequest::ReportProgress {
-                call,
-                step,
-                progress,
-            })
+            Ok(MiniAppRequest::ReportProgress { call, step, progress })
         })
     }
 
@@ -56,16 +45,7 @@ impl Tools<'_> {
     pub async fn complete(self, call: CallKey, output: &impl Serialize) -> Result<(), SdkError> {
         let generation = self.generation_of(&call);
         let output = output_value(output)?;
-        self.sdk
-            .ask(
-                MiniAppRequest::Complete {
-                    call,
-                    generation,
-                    output,
-                },
-                request::done,
-            )
-            .await
+        self.sdk.ask(MiniAppRequest::Complete { call, generation, output }, request::done).await
     }
 
     /// Ends a call as failed.
@@ -75,39 +55,17 @@ impl Tools<'_> {
     pub async fn fail(self, call: CallKey, error: SdkError) -> Result<(), SdkError> {
         let generation = self.generation_of(&call);
         let fault = error.into_fault();
-        self.sdk
-            .ask(
-                MiniAppRequest::Fail {
-                    call,
-                    generation,
-                    fault,
-                },
-                request::done,
-            )
-            .await
+        self.sdk.ask(MiniAppRequest::Fail { call, generation, fault }, request::done).await
     }
 
     /// Ends a call as cancelled.
     ///
     /// # Errors
     /// As [`Tools::complete`].
-    pub async fn cancel(
-        self,
-        call: CallKey,
-        reason: impl Into<Option<String>>,
-    ) -> Result<(), SdkError> {
+    pub async fn cancel(self, call: CallKey, reason: impl Into<Option<String>>) -> Result<(), SdkError> {
         let generation = self.generation_of(&call);
         let reason = reason.into();
-        self.sdk
-            .ask(
-                MiniAppRequest::Cancel {
-                    call,
-                    generation,
-                    reason,
-                },
-                request::done,
-            )
-            .await
+        self.sdk.ask(MiniAppRequest::Cancel { call, generation, reason }, request::done).await
     }
 
     /// The delivery that is being handled, when it is a delivery of this very call.

@@ -10,8 +10,8 @@ use futures_util::FutureExt as _;
 use lineup_sdk::{
     Bundle,
     host::{
-        self, ActionDelivery, CallDelivery, Canceller, Delivery, Fault, Generation, MiniAppAnswer,
-        MiniAppContext, MiniAppRequest, MiniAppRequests,
+        self, ActionDelivery, CallDelivery, Canceller, Delivery, Fault, Generation, MiniAppAnswer, MiniAppContext,
+        MiniAppRequest, MiniAppRequests,
     },
     prelude::*,
 };
@@ -38,19 +38,11 @@ impl Port {
 
     /// The writes, in order.
     pub fn requests(&self) -> Vec<MiniAppRequest> {
-        self.state()
-            .asked
-            .iter()
-            .map(|(_, request)| request.clone())
-            .collect()
+        self.state().asked.iter().map(|(_, request)| request.clone()).collect()
     }
 
     pub fn contexts(&self) -> Vec<MiniAppContext> {
-        self.state()
-            .asked
-            .iter()
-            .map(|(from, _)| from.clone())
-            .collect()
+        self.state().asked.iter().map(|(from, _)| from.clone()).collect()
     }
 
     pub fn refuse(&self, kind: &'static str, code: ErrorCode) {
@@ -61,12 +53,7 @@ impl Port {
         let mut state = self.state();
         let position = state.inbox.len() as u64 + 1;
         let id = format!("m{position}").parse().unwrap();
-        state.inbox.push(InboxMessage {
-            id,
-            position,
-            kind: "message.text".into(),
-            body: json!({ "text": text }),
-        });
+        state.inbox.push(InboxMessage { id, position, kind: "message.text".into(), body: json!({ "text": text }) });
     }
 
     pub fn acknowledged(&self) -> Vec<String> {
@@ -81,25 +68,15 @@ impl Port {
             conversation: "c1".parse().unwrap(),
             work: None,
         };
-        host::sdk(
-            Arc::new(self.clone()),
-            from,
-            "1.0.0",
-            InstanceState::Foreground,
-        )
+        host::sdk(Arc::new(self.clone()), from, "1.0.0", InstanceState::Foreground)
     }
 }
 
 /// Hands work to a bundle whose manifest is the one that it declares.
 pub fn deliver(bundle: &Bundle, port: &Port, delivery: Delivery) -> Result<(), Fault> {
     let manifest = json!(bundle.manifest().expect("the declaration is right")).to_string();
-    let verified = bundle
-        .verified_against(&manifest)
-        .expect("the manifest is its own");
-    verified
-        .dispatch(&port.sdk(), delivery)
-        .now_or_never()
-        .expect("the port answers at once")
+    let verified = bundle.verified_against(&manifest).expect("the manifest is its own");
+    verified.dispatch(&port.sdk(), delivery).now_or_never().expect("the port answers at once")
 }
 
 pub fn call(method: &str, input: Value) -> Delivery {
@@ -126,27 +103,15 @@ pub fn action(method: &str, input: Value) -> Delivery {
 
 #[async_trait::async_trait]
 impl MiniAppRequests for Port {
-    async fn request(
-        &self,
-        from: MiniAppContext,
-        request: MiniAppRequest,
-    ) -> Result<MiniAppAnswer, Fault> {
+    async fn request(&self, from: MiniAppContext, request: MiniAppRequest) -> Result<MiniAppAnswer, Fault> {
         let mut state = self.state();
         match &request {
             MiniAppRequest::ReadSession => {
                 let (revision, data) = state.session.clone();
-                return Ok(MiniAppAnswer::Session {
-                    revision,
-                    data: data.unwrap_or_else(|| json!({})),
-                });
+                return Ok(MiniAppAnswer::Session { revision, data: data.unwrap_or_else(|| json!({})) });
             }
             MiniAppRequest::ListInbox { after } => {
-                let messages = state
-                    .inbox
-                    .iter()
-                    .filter(|message| message.position > *after)
-                    .cloned()
-                    .collect();
+                let messages = state.inbox.iter().filter(|message| message.position > *after).cloned().collect();
                 return Ok(MiniAppAnswer::Inbox { messages });
             }
             MiniAppRequest::AcknowledgeInbox { id } => {
@@ -170,14 +135,9 @@ impl MiniAppRequests for Port {
         if state.overtaken > 0 {
             state.overtaken -= 1;
             state.session.0 += 1;
-            return Err(Fault::new(
-                ErrorCode::SessionRevisionConflict,
-                "another write came first",
-            ));
+            return Err(Fault::new(ErrorCode::SessionRevisionConflict, "another write came first"));
         }
         state.session = (state.session.0 + 1, Some(data));
-        Ok(MiniAppAnswer::Written {
-            revision: state.session.0,
-        })
+        Ok(MiniAppAnswer::Written { revision: state.session.0 })
     }
 }
