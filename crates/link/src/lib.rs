@@ -57,9 +57,7 @@ impl Options {
 
 impl fmt::Debug for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Options")
-            .field("url", &self.url)
-            .finish_non_exhaustive()
+        f.debug_struct("Options").field("url", &self.url).finish_non_exhaustive()
     }
 }
 
@@ -89,8 +87,7 @@ impl Token {
 
     /// The relay's own token, if it belongs to this connection.
     fn on(self, connection: u32) -> Option<u64> {
-        (self.0 >> Self::CONNECTION_SHIFT == u64::from(connection))
-            .then_some(self.0 & lineup_wire::relay::MAX_TOKEN)
+        (self.0 >> Self::CONNECTION_SHIFT == u64::from(connection)).then_some(self.0 & lineup_wire::relay::MAX_TOKEN)
     }
 }
 
@@ -149,10 +146,7 @@ pub enum LinkError {
         url: String,
     },
     /// The relay speaks another version.
-    #[error(
-        "the relay speaks version {found}, this program version {}",
-        lineup_wire::relay::VERSION
-    )]
+    #[error("the relay speaks version {found}, this program version {}", lineup_wire::relay::VERSION)]
     Version {
         /// The relay's.
         found: u32,
@@ -181,19 +175,12 @@ struct Shared {
 
 impl Shared {
     fn end(&self) -> LinkError {
-        self.end
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
-            .unwrap_or(LinkError::Closed)
+        self.end.lock().unwrap_or_else(PoisonError::into_inner).clone().unwrap_or(LinkError::Closed)
     }
 }
 
 enum Command {
-    Send {
-        connection: u32,
-        messages: Vec<Outgoing>,
-    },
+    Send { connection: u32, messages: Vec<Outgoing> },
     Acknowledge(Vec<Token>),
 }
 
@@ -207,18 +194,8 @@ impl Link {
         let (events, received) = mpsc::channel(QUEUE);
         let (commands, ordered) = mpsc::channel(QUEUE);
         let shared = Arc::new(Shared::default());
-        let task = tokio::spawn(session::keep_up(
-            options,
-            Arc::clone(&shared),
-            events,
-            ordered,
-        ));
-        Self {
-            events: AsyncMutex::new(received),
-            commands,
-            shared,
-            task: task.abort_handle(),
-        }
+        let task = tokio::spawn(session::keep_up(options, Arc::clone(&shared), events, ordered));
+        Self { events: AsyncMutex::new(received), commands, shared, task: task.abort_handle() }
     }
 
     /// The next event. Dropping the future loses no event.
@@ -245,11 +222,7 @@ impl Link {
     /// As [`Link::next`].
     pub async fn send(&self, messages: Vec<Outgoing>) -> Result<(), LinkError> {
         let connection = self.shared.heard.load(Ordering::SeqCst);
-        self.command(Command::Send {
-            connection,
-            messages,
-        })
-        .await
+        self.command(Command::Send { connection, messages }).await
     }
 
     /// Tells the relay that these deliveries are safe here. Tokens of earlier connections are
@@ -262,10 +235,7 @@ impl Link {
     }
 
     async fn command(&self, command: Command) -> Result<(), LinkError> {
-        self.commands
-            .send(command)
-            .await
-            .map_err(|_| self.shared.end())
+        self.commands.send(command).await.map_err(|_| self.shared.end())
     }
 }
 

@@ -73,13 +73,7 @@ pub(crate) async fn keep_up(
                     return;
                 }
                 let reason = talk(socket, connection, options.idle, &events, &mut commands).await;
-                if events
-                    .send(Event::Disconnected {
-                        reason: reason.clone(),
-                    })
-                    .await
-                    .is_err()
-                {
+                if events.send(Event::Disconnected { reason: reason.clone() }).await.is_err() {
                     return;
                 }
                 if since.elapsed() >= HELD {
@@ -116,38 +110,19 @@ async fn connect(options: &Options) -> Result<(Socket, Party), End> {
         .read_buffer_size(16 * 1024)
         .write_buffer_size(64 * 1024)
         .max_write_buffer_size(4 * FRAME_BYTES);
-    let (mut socket, _) = match timeout(
-        HANDSHAKE,
-        connect_async_with_config(request, Some(config), true),
-    )
-    .await?
-    {
-        Err(tungstenite::Error::Http(response))
-            if response.status() == StatusCode::UNAUTHORIZED =>
-        {
+    let (mut socket, _) = match timeout(HANDSHAKE, connect_async_with_config(request, Some(config), true)).await? {
+        Err(tungstenite::Error::Http(response)) if response.status() == StatusCode::UNAUTHORIZED => {
             return Err(End::Final(LinkError::Unauthorized));
         }
         Err(tungstenite::Error::Url(_)) => return Err(End::Final(bad_address(options))),
         connected => connected?,
     };
-    socket
-        .send(Message::binary(
-            ClientFrame::Hello { version: VERSION }.encode(b""),
-        ))
-        .await?;
+    socket.send(Message::binary(ClientFrame::Hello { version: VERSION }.encode(b""))).await?;
     let answer = timeout(HANDSHAKE, socket.next()).await?;
     match answer {
         Some(Ok(Message::Binary(bytes))) => match ServerFrame::decode(&bytes)? {
-            (
-                ServerFrame::Welcome {
-                    version: VERSION,
-                    identity,
-                },
-                _,
-            ) => Ok((socket, identity)),
-            (ServerFrame::Welcome { version, .. }, _) => {
-                Err(End::Final(LinkError::Version { found: version }))
-            }
+            (ServerFrame::Welcome { version: VERSION, identity }, _) => Ok((socket, identity)),
+            (ServerFrame::Welcome { version, .. }, _) => Err(End::Final(LinkError::Version { found: version })),
             _ => Err(End::from("the relay did not say welcome")),
         },
         Some(Ok(Message::Close(Some(close)))) => Err(End::from(close)),
@@ -157,22 +132,16 @@ async fn connect(options: &Options) -> Result<(Socket, Party), End> {
 }
 
 fn request(options: &Options) -> Result<Request, End> {
-    let mut request = options
-        .url
-        .as_str()
-        .into_client_request()
-        .map_err(|_| End::Final(bad_address(options)))?;
-    let mut bearer = HeaderValue::from_str(&format!("Bearer {}", options.token))
-        .map_err(|_| End::Final(LinkError::Unauthorized))?;
+    let mut request = options.url.as_str().into_client_request().map_err(|_| End::Final(bad_address(options)))?;
+    let mut bearer =
+        HeaderValue::from_str(&format!("Bearer {}", options.token)).map_err(|_| End::Final(LinkError::Unauthorized))?;
     bearer.set_sensitive(true);
     request.headers_mut().insert(AUTHORIZATION, bearer);
     Ok(request)
 }
 
 fn bad_address(options: &Options) -> LinkError {
-    LinkError::BadAddress {
-        url: options.url.clone(),
-    }
+    LinkError::BadAddress { url: options.url.clone() }
 }
 
 /// Reads and writes at the same time: a connection that waited for one of the two could wait for a
@@ -195,12 +164,7 @@ async fn talk(
     }
 }
 
-async fn read(
-    stream: &mut SplitStream<Socket>,
-    connection: u32,
-    idle: Duration,
-    events: &mpsc::Sender<Event>,
-) -> End {
+async fn read(stream: &mut SplitStream<Socket>, connection: u32, idle: Duration, events: &mpsc::Sender<Event>) -> End {
     loop {
         let message = match timeout(idle, stream.next()).await {
             Err(_) => return End::from("the relay was silent for too long"),
@@ -220,12 +184,9 @@ async fn read(
             Ok((ServerFrame::Welcome { .. }, _)) => {
                 return End::from("the relay said welcome twice");
             }
-            Ok((ServerFrame::Deliver { token, from, id }, payload)) => Event::Delivered {
-                token: Token::new(connection, token),
-                from,
-                id,
-                payload: payload.to_vec(),
-            },
+            Ok((ServerFrame::Deliver { token, from, id }, payload)) => {
+                Event::Delivered { token: Token::new(connection, token), from, id, payload: payload.to_vec() }
+            }
             Ok((ServerFrame::Ack { id }, _)) => Event::Acknowledged(id),
             Ok((ServerFrame::Refuse { id, reason }, _)) => Event::Refused(id, reason),
         };
@@ -235,11 +196,7 @@ async fn read(
     }
 }
 
-async fn write(
-    sink: &mut SplitSink<Socket, Message>,
-    connection: u32,
-    commands: &mut mpsc::Receiver<Command>,
-) -> End {
+async fn write(sink: &mut SplitSink<Socket, Message>, connection: u32, commands: &mut mpsc::Receiver<Command>) -> End {
     let mut batch = Vec::with_capacity(crate::QUEUE);
     loop {
         if commands.recv_many(&mut batch, crate::QUEUE).await == 0 {
@@ -262,25 +219,17 @@ async fn feed(
     command: Command,
 ) -> Result<(), tungstenite::Error> {
     match command {
-        Command::Send {
-            connection: meant,
-            messages,
-        } if meant == connection => {
+        Command::Send { connection: meant, messages } if meant == connection => {
             for message in messages {
-                let frame = ClientFrame::Send {
-                    id: message.id,
-                    to: message.to,
-                };
-                sink.feed(Message::binary(frame.encode(&message.payload)))
-                    .await?;
+                let frame = ClientFrame::Send { id: message.id, to: message.to };
+                sink.feed(Message::binary(frame.encode(&message.payload))).await?;
             }
         }
         // Handed over before the consumer heard of this connection: it will be sent again.
         Command::Send { .. } => {}
         Command::Acknowledge(tokens) => {
             for token in tokens.into_iter().filter_map(|token| token.on(connection)) {
-                sink.feed(Message::binary(ClientFrame::Ack { token }.encode(b"")))
-                    .await?;
+                sink.feed(Message::binary(ClientFrame::Ack { token }.encode(b""))).await?;
             }
         }
     }

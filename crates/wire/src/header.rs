@@ -44,9 +44,7 @@ impl Header {
         let bytes = &bytes[..bytes.len().min(limits::ENVELOPE_BYTES)];
         let text = match std::str::from_utf8(bytes) {
             Ok(text) => text,
-            Err(error) => {
-                std::str::from_utf8(&bytes[..error.valid_up_to()]).expect("valid up to there")
-            }
+            Err(error) => std::str::from_utf8(&bytes[..error.valid_up_to()]).expect("valid up to there"),
         };
         let mut found = Found::default();
         // The result says nothing: `found` keeps what was read before an error.
@@ -91,10 +89,7 @@ impl<'de> Visitor<'de> for &mut Found {
                 continue;
             };
             let raw = map.next_value::<&RawValue>()?;
-            self.0[at] = match (
-                &self.0[at],
-                serde_json::from_str(raw.get()).map_err(A::Error::custom),
-            ) {
+            self.0[at] = match (&self.0[at], serde_json::from_str(raw.get()).map_err(A::Error::custom)) {
                 (Field::Absent, Ok(text)) => Field::Once(text),
                 _ => Field::Unreadable,
             };

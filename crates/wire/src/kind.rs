@@ -72,15 +72,10 @@ impl Kind {
     #[must_use]
     pub const fn is_request(self) -> bool {
         match self {
-            Self::AgentHello
-            | Self::ToolInvoke
-            | Self::ToolStatus
-            | Self::ToolCancel
-            | Self::MessageText => true,
-            Self::ClientInventory
-            | Self::MiniappToolProgress
-            | Self::MiniappToolResult
-            | Self::MiniappToolCancel => false,
+            Self::AgentHello | Self::ToolInvoke | Self::ToolStatus | Self::ToolCancel | Self::MessageText => true,
+            Self::ClientInventory | Self::MiniappToolProgress | Self::MiniappToolResult | Self::MiniappToolCancel => {
+                false
+            }
         }
     }
 }

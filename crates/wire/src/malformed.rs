@@ -82,12 +82,7 @@ impl Wrong {
     }
 
     /// Something wrong, under this code.
-    pub fn coded(
-        code: ErrorCode,
-        reason: Reason,
-        pointer: &str,
-        message: impl Into<String>,
-    ) -> Self {
+    pub fn coded(code: ErrorCode, reason: Reason, pointer: &str, message: impl Into<String>) -> Self {
         let mut fault = Fault::new(code, message).because(reason.as_str());
         if !pointer.is_empty() {
             fault = fault.at(pointer);
@@ -98,10 +93,8 @@ impl Wrong {
     /// What the strict decoder refused in an envelope of this type. Inside a tool's input it is the
     /// input that is invalid, and the pointer starts there.
     pub fn json(error: json::JsonError, kind: Option<Kind>) -> Self {
-        let inside = error
-            .pointer
-            .strip_prefix("/input")
-            .filter(|rest| kind == Some(Kind::ToolInvoke) && rest.starts_with('/'));
+        let inside =
+            error.pointer.strip_prefix("/input").filter(|rest| kind == Some(Kind::ToolInvoke) && rest.starts_with('/'));
         let (code, pointer) = match (error.reason, inside) {
             (json::Reason::TooLarge, _) => (ErrorCode::PayloadTooLarge, error.pointer.as_str()),
             (_, Some(rest)) => (ErrorCode::ToolInputInvalid, rest),

@@ -163,28 +163,11 @@ impl ClientFrame {
     #[must_use]
     pub fn encode(&self, payload: &[u8]) -> Vec<u8> {
         match self {
-            Self::Hello { version } => join(
-                &Header {
-                    version: Some(*version),
-                    ..Header::of("hello")
-                },
-                payload,
-            ),
-            Self::Send { id, to } => join(
-                &Header {
-                    id: Some(id.as_str()),
-                    to: Some(to.to_string()),
-                    ..Header::of("send")
-                },
-                payload,
-            ),
-            Self::Ack { token } => join(
-                &Header {
-                    token: Some(*token),
-                    ..Header::of("ack")
-                },
-                payload,
-            ),
+            Self::Hello { version } => join(&Header { version: Some(*version), ..Header::of("hello") }, payload),
+            Self::Send { id, to } => {
+                join(&Header { id: Some(id.as_str()), to: Some(to.to_string()), ..Header::of("send") }, payload)
+            }
+            Self::Ack { token } => join(&Header { token: Some(*token), ..Header::of("ack") }, payload),
         }
     }
 
@@ -195,16 +178,9 @@ impl ClientFrame {
     pub fn decode(bytes: &[u8]) -> Result<(Self, &[u8]), FrameError> {
         let (mut fields, payload) = split(bytes)?;
         let frame = match fields.required::<String>("frame")?.as_str() {
-            "hello" => Self::Hello {
-                version: fields.required("version")?,
-            },
-            "send" => Self::Send {
-                id: fields.id("id")?,
-                to: party(&mut fields, "to")?,
-            },
-            "ack" => Self::Ack {
-                token: token(&mut fields)?,
-            },
+            "hello" => Self::Hello { version: fields.required("version")? },
+            "send" => Self::Send { id: fields.id("id")?, to: party(&mut fields, "to")? },
+            "ack" => Self::Ack { token: token(&mut fields)? },
             _ => return Err(fields.wrong("frame", "expected hello, send or ack").into()),
         };
         fields.finish()?;
@@ -221,11 +197,7 @@ impl ServerFrame {
     pub fn encode(&self, payload: &[u8]) -> Vec<u8> {
         match self {
             Self::Welcome { version, identity } => join(
-                &Header {
-                    version: Some(*version),
-                    identity: Some(identity.to_string()),
-                    ..Header::of("welcome")
-                },
+                &Header { version: Some(*version), identity: Some(identity.to_string()), ..Header::of("welcome") },
                 payload,
             ),
             Self::Deliver { token, from, id } => join(
@@ -237,21 +209,10 @@ impl ServerFrame {
                 },
                 payload,
             ),
-            Self::Ack { id } => join(
-                &Header {
-                    id: Some(id.as_str()),
-                    ..Header::of("ack")
-                },
-                payload,
-            ),
-            Self::Refuse { id, reason } => join(
-                &Header {
-                    id: Some(id.as_str()),
-                    reason: Some(reason.as_str()),
-                    ..Header::of("refuse")
-                },
-                payload,
-            ),
+            Self::Ack { id } => join(&Header { id: Some(id.as_str()), ..Header::of("ack") }, payload),
+            Self::Refuse { id, reason } => {
+                join(&Header { id: Some(id.as_str()), reason: Some(reason.as_str()), ..Header::of("refuse") }, payload)
+            }
         }
     }
 
@@ -262,26 +223,16 @@ impl ServerFrame {
     pub fn decode(bytes: &[u8]) -> Result<(Self, &[u8]), FrameError> {
         let (mut fields, payload) = split(bytes)?;
         let frame = match fields.required::<String>("frame")?.as_str() {
-            "welcome" => Self::Welcome {
-                version: fields.required("version")?,
-                identity: party(&mut fields, "identity")?,
-            },
-            "deliver" => Self::Deliver {
-                token: token(&mut fields)?,
-                from: party(&mut fields, "from")?,
-                id: fields.id("id")?,
-            },
-            "ack" => Self::Ack {
-                id: fields.id("id")?,
-            },
-            "refuse" => Self::Refuse {
-                id: fields.id("id")?,
-                reason: reason(&mut fields)?,
-            },
+            "welcome" => {
+                Self::Welcome { version: fields.required("version")?, identity: party(&mut fields, "identity")? }
+            }
+            "deliver" => {
+                Self::Deliver { token: token(&mut fields)?, from: party(&mut fields, "from")?, id: fields.id("id")? }
+            }
+            "ack" => Self::Ack { id: fields.id("id")? },
+            "refuse" => Self::Refuse { id: fields.id("id")?, reason: reason(&mut fields)? },
             _ => {
-                return Err(fields
-                    .wrong("frame", "expected welcome, deliver, ack or refuse")
-                    .into());
+                return Err(fields.wrong("frame", "expected welcome, deliver, ack or refuse").into());
             }
         };
         fields.finish()?;
@@ -314,10 +265,7 @@ struct Header<'a> {
 
 impl<'a> Header<'a> {
     fn of(frame: &'a str) -> Self {
-        Self {
-            frame,
-            ..Self::default()
-        }
+        Self { frame, ..Self::default() }
     }
 }
 
@@ -335,22 +283,14 @@ fn split(bytes: &[u8]) -> Result<(Fields, &[u8]), FrameError> {
     }
     let reach = &bytes[..bytes.len().min(HEADER_BYTES + 1)];
     let Some(end) = reach.iter().position(|byte| *byte == b'\n') else {
-        return Err(if reach.len() > HEADER_BYTES {
-            FrameError::TooLarge
-        } else {
-            FrameError::NoHeader
-        });
+        return Err(if reach.len() > HEADER_BYTES { FrameError::TooLarge } else { FrameError::NoHeader });
     };
-    Ok((
-        Fields::decode(&bytes[..end], HEADER_BYTES)?,
-        &bytes[end + 1..],
-    ))
+    Ok((Fields::decode(&bytes[..end], HEADER_BYTES)?, &bytes[end + 1..]))
 }
 
 fn party(fields: &mut Fields, name: &'static str) -> Result<Party, JsonError> {
     let text: String = fields.required(name)?;
-    text.parse()
-        .map_err(|error: NoParty| fields.wrong(name, &error.to_string()))
+    text.parse().map_err(|error: NoParty| fields.wrong(name, &error.to_string()))
 }
 
 fn token(fields: &mut Fields) -> Result<u64, JsonError> {

@@ -72,42 +72,28 @@ fn read(envelope: Map<String, Value>) -> Result<Reply, Wrong> {
     let mut fields = Fields::of(envelope);
     let type_name: String = fields.required("type")?;
     let Some(kind) = Kind::parse(&type_name) else {
-        return Ok(Reply::Unknown {
-            type_name: shortened(type_name),
-        });
+        return Ok(Reply::Unknown { type_name: shortened(type_name) });
     };
     let id: MessageId = fields.id("id")?;
     let conversation: ConversationId = fields.id("conversation_id")?;
     let body = match kind {
         Kind::ClientInventory => inventory(&mut fields)?,
         Kind::MiniappToolProgress => AgentBody::Receipt(receipt(&mut fields)?),
-        Kind::MiniappToolResult if fields.required("final")? => {
-            AgentBody::Outcome(outcome(&mut fields)?)
-        }
+        Kind::MiniappToolResult if fields.required("final")? => AgentBody::Outcome(outcome(&mut fields)?),
         Kind::MiniappToolResult => {
             let refusal = refusal(&mut fields)?;
             fields.finish()?;
-            return Ok(Reply::Refused {
-                id,
-                conversation,
-                refusal,
-            });
+            return Ok(Reply::Refused { id, conversation, refusal });
         }
         Kind::MiniappToolCancel => AgentBody::Outcome(cancelled(&mut fields)?),
-        Kind::MessageText => AgentBody::Text {
-            text: request::text(&mut fields)?,
-        },
+        Kind::MessageText => AgentBody::Text { text: request::text(&mut fields)? },
         Kind::AgentHello | Kind::ToolInvoke | Kind::ToolStatus | Kind::ToolCancel => {
             let message = "this is a request, not a reply";
             return Err(Wrong::envelope(Reason::WrongEntry, "/type", message));
         }
     };
     fields.finish()?;
-    Ok(Reply::Message(AgentMessage {
-        id,
-        conversation,
-        body,
-    }))
+    Ok(Reply::Message(AgentMessage { id, conversation, body }))
 }
 
 fn shortened(mut text: String) -> String {
@@ -126,19 +112,10 @@ fn inventory(fields: &mut Fields) -> Result<AgentBody, Wrong> {
     // Serde would read a tool from an array as well.
     let tools = tools
         .into_iter()
-        .map(|tool| {
-            if tool.is_object() {
-                serde_json::from_value(tool).ok()
-            } else {
-                None
-            }
-        })
+        .map(|tool| if tool.is_object() { serde_json::from_value(tool).ok() } else { None })
         .collect::<Option<Vec<_>>>()
         .ok_or_else(|| fields.wrong("tools", "expected a list of tools"))?;
-    Ok(AgentBody::Inventory {
-        sequence,
-        inventory: Inventory { revision, tools }.into(),
-    })
+    Ok(AgentBody::Inventory { sequence, inventory: Inventory { revision, tools }.into() })
 }
 
 fn receipt(fields: &mut Fields) -> Result<Receipt, Wrong> {
@@ -148,20 +125,13 @@ fn receipt(fields: &mut Fields) -> Result<Receipt, Wrong> {
         stage: fields.required("stage")?,
         app_scope: fields.id("app_scope")?,
         reason: fields.optional("reason")?,
-        progress: fields
-            .optional_object("progress")?
-            .map(progress)
-            .transpose()?,
+        progress: fields.optional_object("progress")?.map(progress).transpose()?,
     })
 }
 
 fn progress(mut fields: Fields) -> Result<Progress, Wrong> {
     let label = fields.required("label")?;
-    let detail = if fields.has("detail") {
-        Some(fields.value("detail")?)
-    } else {
-        None
-    };
+    let detail = if fields.has("detail") { Some(fields.value("detail")?) } else { None };
     fields.finish()?;
     Ok(Progress { label, detail })
 }
@@ -170,18 +140,10 @@ fn outcome(fields: &mut Fields) -> Result<Outcome, Wrong> {
     let call_id = fields.id("call_id")?;
     let status: String = fields.required("status")?;
     let end = match status.as_str() {
-        "completed" => End::Completed {
-            result: fields.value("result")?,
-        },
-        "failed" => End::Failed {
-            error: fault(fields)?,
-        },
-        "expired" => End::Expired {
-            error: fault(fields)?,
-        },
-        "rejected" => End::Rejected {
-            error: fault(fields)?,
-        },
+        "completed" => End::Completed { result: fields.value("result")? },
+        "failed" => End::Failed { error: fault(fields)? },
+        "expired" => End::Expired { error: fault(fields)? },
+        "rejected" => End::Rejected { error: fault(fields)? },
         _ => {
             let allowed = "expected completed, failed, expired or rejected";
             return Err(fields.wrong("status", allowed).into());
@@ -196,21 +158,13 @@ fn cancelled(fields: &mut Fields) -> Result<Outcome, Wrong> {
     if !fields.required::<bool>("final")? {
         return Err(fields.wrong("final", "a cancellation is final").into());
     }
-    Ok(Outcome {
-        call_id,
-        end: End::Cancelled {
-            error: fault(fields)?,
-        },
-    })
+    Ok(Outcome { call_id, end: End::Cancelled { error: fault(fields)? } })
 }
 
 fn refusal(fields: &mut Fields) -> Result<Refusal, Wrong> {
     expect(fields, "status", "rejected")?;
-    let current_revision = if fields.has("current_revision") {
-        Some(request::revision(fields, "current_revision")?)
-    } else {
-        None
-    };
+    let current_revision =
+        if fields.has("current_revision") { Some(request::revision(fields, "current_revision")?) } else { None };
     Ok(Refusal {
         in_reply_to: fields.id("in_reply_to")?,
         call_id: fields.optional_id("call_id")?,

@@ -55,9 +55,7 @@ impl RequestBody {
     #[must_use]
     pub const fn call_id(&self) -> Option<&CallId> {
         match self {
-            Self::Invoke(Invoke { call_id, .. })
-            | Self::Status { call_id }
-            | Self::Cancel { call_id } => Some(call_id),
+            Self::Invoke(Invoke { call_id, .. }) | Self::Status { call_id } | Self::Cancel { call_id } => Some(call_id),
             Self::Hello | Self::Text { .. } => None,
         }
     }
@@ -82,10 +80,7 @@ pub struct Invoke {
 ///
 /// # Errors
 /// [`Malformed`] with everything that is needed to answer it or to count it (WIRE-5).
-#[expect(
-    clippy::result_large_err,
-    reason = "a refusal is an ordinary answer and moves once"
-)]
+#[expect(clippy::result_large_err, reason = "a refusal is an ordinary answer and moves once")]
 pub fn decode_request(bytes: &[u8]) -> Result<Request, Malformed> {
     let envelope = match json::decode_object(bytes, limits::ENVELOPE_BYTES) {
         Ok(envelope) => envelope,
@@ -115,11 +110,7 @@ fn read(envelope: Map<String, Value>, header: &Header, size: usize) -> Result<Re
         Some(kind) if kind.is_request() => kind,
         _ if kind::is_foreign(&type_name) => return Err(wrong_entry()),
         _ => {
-            return Err(Wrong::envelope(
-                Reason::UnknownType,
-                "/type",
-                "the type is not one of lineup.v1's requests",
-            ));
+            return Err(Wrong::envelope(Reason::UnknownType, "/type", "the type is not one of lineup.v1's requests"));
         }
     };
     let id = fields.id("id")?;
@@ -127,34 +118,19 @@ fn read(envelope: Map<String, Value>, header: &Header, size: usize) -> Result<Re
     let body = match kind {
         Kind::AgentHello => RequestBody::Hello,
         Kind::ToolInvoke => RequestBody::Invoke(invoke(&mut fields, size)?),
-        Kind::ToolStatus => RequestBody::Status {
-            call_id: fields.id("call_id")?,
-        },
-        Kind::ToolCancel => RequestBody::Cancel {
-            call_id: fields.id("call_id")?,
-        },
-        Kind::MessageText => RequestBody::Text {
-            text: text(&mut fields)?,
-        },
-        Kind::ClientInventory
-        | Kind::MiniappToolProgress
-        | Kind::MiniappToolResult
-        | Kind::MiniappToolCancel => return Err(wrong_entry()),
+        Kind::ToolStatus => RequestBody::Status { call_id: fields.id("call_id")? },
+        Kind::ToolCancel => RequestBody::Cancel { call_id: fields.id("call_id")? },
+        Kind::MessageText => RequestBody::Text { text: text(&mut fields)? },
+        Kind::ClientInventory | Kind::MiniappToolProgress | Kind::MiniappToolResult | Kind::MiniappToolCancel => {
+            return Err(wrong_entry());
+        }
     };
     fields.finish()?;
-    Ok(Request {
-        id,
-        conversation,
-        body,
-    })
+    Ok(Request { id, conversation, body })
 }
 
 fn wrong_entry() -> Wrong {
-    Wrong::envelope(
-        Reason::WrongEntry,
-        "/type",
-        "this is not an agent's request",
-    )
+    Wrong::envelope(Reason::WrongEntry, "/type", "this is not an agent's request")
 }
 
 fn invoke(fields: &mut Fields, size: usize) -> Result<Invoke, Wrong> {
@@ -162,12 +138,7 @@ fn invoke(fields: &mut Fields, size: usize) -> Result<Invoke, Wrong> {
     let tool: String = fields.required("tool")?;
     let tool = ToolId::new(&tool).map_err(|_| {
         let message = "no inventory holds a tool of this name";
-        Wrong::coded(
-            ErrorCode::ToolNotAdvertised,
-            Reason::UnknownTool,
-            "/tool",
-            message,
-        )
+        Wrong::coded(ErrorCode::ToolNotAdvertised, Reason::UnknownTool, "/tool", message)
     })?;
     let Value::Object(input) = fields.value("input")? else {
         return Err(fields.wrong("input", "expected an object").into());
@@ -175,23 +146,15 @@ fn invoke(fields: &mut Fields, size: usize) -> Result<Invoke, Wrong> {
     check_size(&input, size)?;
     let inventory_revision = revision(fields, "inventory_revision")?;
     let expires_at = fields.optional("expires_at")?.map(Wall);
-    Ok(Invoke {
-        call_id,
-        tool,
-        input,
-        inventory_revision,
-        expires_at,
-    })
+    Ok(Invoke { call_id, tool, input, inventory_revision, expires_at })
 }
 
 /// A revision: of all strings only a well-formed digest (case H38).
 pub(crate) fn revision(fields: &mut Fields, name: &'static str) -> Result<Revision, Wrong> {
     let text: String = fields.required(name)?;
-    Digest::parse(&text).map(Revision).ok_or_else(|| {
-        fields
-            .wrong(name, "expected 64 lower-case hexadecimal digits")
-            .into()
-    })
+    Digest::parse(&text)
+        .map(Revision)
+        .ok_or_else(|| fields.wrong(name, "expected 64 lower-case hexadecimal digits").into())
 }
 
 /// Canonical JSON is at most six times as long as the JSON that it was read from (`1e20` is written

@@ -19,10 +19,7 @@ use crate::{Kind, Request, RequestBody};
 /// `miniapp.tool.result` in one. They describe shapes; limits on size and depth stand in `docs/wire.md`.
 #[must_use]
 pub fn schemas() -> BTreeMap<&'static str, Value> {
-    Kind::ALL
-        .iter()
-        .map(|kind| (kind.as_str(), described(*kind)))
-        .collect()
+    Kind::ALL.iter().map(|kind| (kind.as_str(), described(*kind))).collect()
 }
 
 fn described(kind: Kind) -> Value {
@@ -216,10 +213,7 @@ head! {
 /// An outcome other than `cancelled`, or a refusal (`final` tells them apart).
 #[derive(JsonSchema)]
 #[schemars(untagged)]
-#[expect(
-    dead_code,
-    reason = "joins the three forms for the schema; each is written by itself"
-)]
+#[expect(dead_code, reason = "joins the three forms for the schema; each is written by itself")]
 enum ToolResult<'a> {
     Completed(Completed<'a>),
     Ended(Ended<'a>),
@@ -263,11 +257,7 @@ impl Serialize for Kind {
 pub(crate) fn write_request(request: &Request) -> Vec<u8> {
     let (id, conversation_id) = (&request.id, &request.conversation);
     match &request.body {
-        RequestBody::Hello => write(&AgentHello {
-            r#type: Kind::AgentHello,
-            id,
-            conversation_id,
-        }),
+        RequestBody::Hello => write(&AgentHello { r#type: Kind::AgentHello, id, conversation_id }),
         RequestBody::Invoke(invoke) => write(&ToolInvoke {
             r#type: Kind::ToolInvoke,
             id,
@@ -278,24 +268,13 @@ pub(crate) fn write_request(request: &Request) -> Vec<u8> {
             inventory_revision: &invoke.inventory_revision,
             expires_at: invoke.expires_at,
         }),
-        RequestBody::Status { call_id } => write(&ToolStatus {
-            r#type: Kind::ToolStatus,
-            id,
-            conversation_id,
-            call_id,
-        }),
-        RequestBody::Cancel { call_id } => write(&ToolCancel {
-            r#type: Kind::ToolCancel,
-            id,
-            conversation_id,
-            call_id,
-        }),
-        RequestBody::Text { text } => write(&MessageText {
-            r#type: Kind::MessageText,
-            id,
-            conversation_id,
-            text,
-        }),
+        RequestBody::Status { call_id } => {
+            write(&ToolStatus { r#type: Kind::ToolStatus, id, conversation_id, call_id })
+        }
+        RequestBody::Cancel { call_id } => {
+            write(&ToolCancel { r#type: Kind::ToolCancel, id, conversation_id, call_id })
+        }
+        RequestBody::Text { text } => write(&MessageText { r#type: Kind::MessageText, id, conversation_id, text }),
     }
 }
 
@@ -303,13 +282,8 @@ pub(crate) fn write_message(message: &AgentMessage) -> Vec<u8> {
     let (id, conversation_id) = (&message.id, &message.conversation);
     match &message.body {
         AgentBody::Receipt(receipt) => write_receipt(id, conversation_id, receipt),
-        AgentBody::Outcome(outcome) => {
-            write_outcome(id, conversation_id, &outcome.call_id, &outcome.end)
-        }
-        AgentBody::Inventory {
-            sequence,
-            inventory,
-        } => write(&ClientInventory {
+        AgentBody::Outcome(outcome) => write_outcome(id, conversation_id, &outcome.call_id, &outcome.end),
+        AgentBody::Inventory { sequence, inventory } => write(&ClientInventory {
             r#type: Kind::ClientInventory,
             id,
             conversation_id,
@@ -317,20 +291,11 @@ pub(crate) fn write_message(message: &AgentMessage) -> Vec<u8> {
             revision: &inventory.revision,
             tools: &inventory.tools,
         }),
-        AgentBody::Text { text } => write(&MessageText {
-            r#type: Kind::MessageText,
-            id,
-            conversation_id,
-            text,
-        }),
+        AgentBody::Text { text } => write(&MessageText { r#type: Kind::MessageText, id, conversation_id, text }),
     }
 }
 
-pub(crate) fn write_refusal(
-    id: &MessageId,
-    conversation_id: &ConversationId,
-    refusal: &Refusal,
-) -> Vec<u8> {
+pub(crate) fn write_refusal(id: &MessageId, conversation_id: &ConversationId, refusal: &Refusal) -> Vec<u8> {
     write(&Refused {
         r#type: Kind::MiniappToolResult,
         id,
@@ -358,24 +323,11 @@ fn write_receipt(id: &MessageId, conversation_id: &ConversationId, receipt: &Rec
     })
 }
 
-fn write_outcome(
-    id: &MessageId,
-    conversation_id: &ConversationId,
-    call_id: &CallId,
-    end: &End,
-) -> Vec<u8> {
+fn write_outcome(id: &MessageId, conversation_id: &ConversationId, call_id: &CallId, end: &End) -> Vec<u8> {
     let status = end.class().as_str();
     let ended = |error| {
         let error = Error::of(error);
-        write(&Ended {
-            r#type: Kind::MiniappToolResult,
-            id,
-            conversation_id,
-            call_id,
-            status,
-            r#final: true,
-            error,
-        })
+        write(&Ended { r#type: Kind::MiniappToolResult, id, conversation_id, call_id, status, r#final: true, error })
     };
     match end {
         End::Completed { result } => write(&Completed {
@@ -477,10 +429,7 @@ fn never_null(schema: &mut Schema) {
 
 /// Open to fields that a later version adds: an agent reads what it knows.
 fn tools(generator: &mut SchemaGenerator) -> Schema {
-    let (tool, scope) = (
-        generator.subschema_for::<Tool>(),
-        generator.subschema_for::<Scope>(),
-    );
+    let (tool, scope) = (generator.subschema_for::<Tool>(), generator.subschema_for::<Scope>());
     json_schema!({
         "type": "array",
         "items": {

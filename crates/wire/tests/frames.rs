@@ -16,32 +16,18 @@ fn agent() -> Party {
 #[test]
 fn wire_4_frames_of_a_client_read_back_and_have_these_bytes() {
     let rows: [(ClientFrame, &[u8], &str); 4] = [
+        (ClientFrame::Hello { version: 1 }, b"", "{\"frame\":\"hello\",\"version\":1}\n"),
         (
-            ClientFrame::Hello { version: 1 },
-            b"",
-            "{\"frame\":\"hello\",\"version\":1}\n",
-        ),
-        (
-            ClientFrame::Send {
-                id: id(),
-                to: Party::Runtime,
-            },
+            ClientFrame::Send { id: id(), to: Party::Runtime },
             b"a\nb",
             "{\"frame\":\"send\",\"id\":\"m-1\",\"to\":\"runtime\"}\na\nb",
         ),
         (
-            ClientFrame::Send {
-                id: id(),
-                to: agent(),
-            },
+            ClientFrame::Send { id: id(), to: agent() },
             b"",
             "{\"frame\":\"send\",\"id\":\"m-1\",\"to\":\"agent:demo\"}\n",
         ),
-        (
-            ClientFrame::Ack { token: 7 },
-            b"",
-            "{\"frame\":\"ack\",\"token\":7}\n",
-        ),
+        (ClientFrame::Ack { token: 7 }, b"", "{\"frame\":\"ack\",\"token\":7}\n"),
     ];
     for (frame, payload, bytes) in rows {
         assert_eq!(String::from_utf8(frame.encode(payload)).unwrap(), bytes);
@@ -53,32 +39,18 @@ fn wire_4_frames_of_a_client_read_back_and_have_these_bytes() {
 fn wire_4_frames_of_the_relay_read_back_and_have_these_bytes() {
     let rows: [(ServerFrame, &[u8], &str); 4] = [
         (
-            ServerFrame::Welcome {
-                version: 1,
-                identity: agent(),
-            },
+            ServerFrame::Welcome { version: 1, identity: agent() },
             b"",
             "{\"frame\":\"welcome\",\"version\":1,\"identity\":\"agent:demo\"}\n",
         ),
         (
-            ServerFrame::Deliver {
-                token: 1,
-                from: agent(),
-                id: id(),
-            },
+            ServerFrame::Deliver { token: 1, from: agent(), id: id() },
             b"\xff{",
             "{\"frame\":\"deliver\",\"token\":1,\"from\":\"agent:demo\",\"id\":\"m-1\"}\n",
         ),
+        (ServerFrame::Ack { id: id() }, b"", "{\"frame\":\"ack\",\"id\":\"m-1\"}\n"),
         (
-            ServerFrame::Ack { id: id() },
-            b"",
-            "{\"frame\":\"ack\",\"id\":\"m-1\"}\n",
-        ),
-        (
-            ServerFrame::Refuse {
-                id: id(),
-                reason: RefuseReason::UnknownRecipient,
-            },
+            ServerFrame::Refuse { id: id(), reason: RefuseReason::UnknownRecipient },
             b"",
             "{\"frame\":\"refuse\",\"id\":\"m-1\",\"reason\":\"unknown_recipient\"}\n",
         ),
@@ -119,27 +91,12 @@ fn h20_a_frame_that_is_not_exactly_one_of_these_is_refused() {
 
 #[test]
 fn h14_a_frame_and_its_header_are_bounded() {
-    let send = ClientFrame::Send {
-        id: id(),
-        to: Party::Runtime,
-    };
+    let send = ClientFrame::Send { id: id(), to: Party::Runtime };
     let room = FRAME_BYTES - send.encode(b"").len();
     assert!(ClientFrame::decode(&send.encode(&vec![0; room])).is_ok());
-    assert_eq!(
-        ClientFrame::decode(&send.encode(&vec![0; room + 1])),
-        Err(FrameError::TooLarge)
-    );
+    assert_eq!(ClientFrame::decode(&send.encode(&vec![0; room + 1])), Err(FrameError::TooLarge));
 
-    let padded = |size: usize| {
-        format!(
-            "{}{{\"frame\":\"ack\",\"token\":7}}\n",
-            " ".repeat(size - 25)
-        )
-        .into_bytes()
-    };
+    let padded = |size: usize| format!("{}{{\"frame\":\"ack\",\"token\":7}}\n", " ".repeat(size - 25)).into_bytes();
     assert!(ClientFrame::decode(&padded(HEADER_BYTES)).is_ok());
-    assert_eq!(
-        ClientFrame::decode(&padded(HEADER_BYTES + 1)),
-        Err(FrameError::TooLarge)
-    );
+    assert_eq!(ClientFrame::decode(&padded(HEADER_BYTES + 1)), Err(FrameError::TooLarge));
 }

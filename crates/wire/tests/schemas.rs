@@ -27,10 +27,7 @@ fn wire_1_every_committed_schema_belongs_to_a_type() {
     for entry in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/schemas")).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
         let kind = name.strip_suffix(".schema.json").unwrap_or(&name);
-        assert!(
-            known.contains_key(kind),
-            "schemas/{name} belongs to no type; delete it"
-        );
+        assert!(known.contains_key(kind), "schemas/{name} belongs to no type; delete it");
     }
 }
 
@@ -38,12 +35,7 @@ fn wire_1_every_committed_schema_belongs_to_a_type() {
 fn wire_1_every_valid_fixture_fits_its_schema_and_loses_it_with_one_more_field() {
     let index: Value = serde_json::from_slice(&fixture("index.json")).unwrap();
     let schemas = lineup_wire::schemas();
-    for entry in index["fixtures"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter(|entry| entry["valid"] == true)
-    {
+    for entry in index["fixtures"].as_array().unwrap().iter().filter(|entry| entry["valid"] == true) {
         let file = entry["file"].as_str().unwrap();
         let mut envelope: Value = serde_json::from_slice(&fixture(file)).unwrap();
         let Some(schema) = schemas.get(envelope["type"].as_str().unwrap()) else {
@@ -55,9 +47,6 @@ fn wire_1_every_valid_fixture_fits_its_schema_and_loses_it_with_one_more_field()
             panic!("{file} does not fit its schema: {error}");
         }
         envelope["owner"] = "chat".into();
-        assert!(
-            !validator.is_valid(&envelope),
-            "{file} fits its schema with a foreign field"
-        );
+        assert!(!validator.is_valid(&envelope), "{file} fits its schema with a foreign field");
     }
 }

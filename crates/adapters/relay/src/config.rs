@@ -8,6 +8,9 @@ use std::time::Duration;
 pub struct Config {
     /// How long a connected receiver has to acknowledge before the envelope is written to disk.
     pub grace: Duration,
+    /// How long an acknowledged envelope may stay on disk, so that removals share a commit. After
+    /// a crash of the relay within this time it is delivered once more.
+    pub linger: Duration,
     /// Deliveries that one connection may leave unacknowledged.
     pub window: usize,
     /// Bytes of payload that one connection may leave unacknowledged (a single larger one passes).
@@ -32,6 +35,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             grace: Duration::from_millis(20),
+            linger: Duration::from_millis(500),
             window: 256,
             window_bytes: 2 * 1024 * 1024,
             unsafe_bytes: 4 * 1024 * 1024,

@@ -39,11 +39,7 @@ pub(crate) async fn serve(hub: SharedHub, party: Party, mut socket: WebSocket) {
 }
 
 async fn run(hub: SharedHub, party: Party, socket: WebSocket, connected: Connected) {
-    let Connected {
-        id,
-        frames,
-        mut ended,
-    } = connected;
+    let Connected { id, frames, mut ended } = connected;
     let (mut sink, mut stream) = socket.split();
     let close = tokio::select! {
         biased;
@@ -69,9 +65,7 @@ async fn hello(hub: &SharedHub, party: &Party, socket: &mut WebSocket) -> Result
     let Ok(Some(message)) = first else {
         return Err(Close::policy("hello is missing"));
     };
-    match message
-        .map_err(|error| Close::of_error(error).unwrap_or(Close::policy("hello is missing")))?
-    {
+    match message.map_err(|error| Close::of_error(error).unwrap_or(Close::policy("hello is missing")))? {
         Message::Binary(bytes) => {
             hub.count(party, |stats| stats.frames_in += 1);
             match ClientFrame::decode(&bytes)? {
@@ -85,12 +79,7 @@ async fn hello(hub: &SharedHub, party: &Party, socket: &mut WebSocket) -> Result
 }
 
 /// Reads until the client is gone (`None`) or is to be closed.
-async fn read(
-    hub: &SharedHub,
-    party: &Party,
-    id: ConnectionId,
-    stream: &mut SplitStream<WebSocket>,
-) -> Option<Close> {
+async fn read(hub: &SharedHub, party: &Party, id: ConnectionId, stream: &mut SplitStream<WebSocket>) -> Option<Close> {
     let units = hub.config.unsafe_bytes / UNIT;
     let memory = Arc::new(Semaphore::new(units));
     let mut control = Control::new(hub.config.control_frames);
@@ -121,17 +110,8 @@ async fn read(
             ClientFrame::Send { id: message, to } => {
                 let cost = (payload / UNIT + 1).min(units);
                 let cost = u32::try_from(cost).expect("a frame is at most 1 MiB");
-                let permit = Arc::clone(&memory)
-                    .acquire_many_owned(cost)
-                    .await
-                    .expect("never closed");
-                hub.send(
-                    id,
-                    message,
-                    to,
-                    bytes.slice(bytes.len() - payload..),
-                    permit,
-                );
+                let permit = Arc::clone(&memory).acquire_many_owned(cost).await.expect("never closed");
+                hub.send(id, message, to, bytes.slice(bytes.len() - payload..), permit);
             }
         }
     }
@@ -184,11 +164,7 @@ struct Control {
 
 impl Control {
     fn new(limit: u32) -> Self {
-        Self {
-            limit,
-            count: 0,
-            since: Instant::now(),
-        }
+        Self { limit, count: 0, since: Instant::now() }
     }
 
     fn allows(&mut self) -> bool {
@@ -210,11 +186,7 @@ struct Close {
 
 impl Close {
     fn policy(reason: &'static str) -> Self {
-        Self {
-            code: close_code::POLICY,
-            reason,
-            is_fault: true,
-        }
+        Self { code: close_code::POLICY, reason, is_fault: true }
     }
 
     /// What the WebSocket layer says about what came; `None` when the client is just gone.
@@ -228,29 +200,18 @@ impl Close {
                 | tungstenite::Error::AlreadyClosed
                 | tungstenite::Error::Protocol(ProtocolError::ResetWithoutClosingHandshake),
             ) => None,
-            _ => Some(Self {
-                code: close_code::PROTOCOL,
-                reason: "not the WebSocket protocol",
-                is_fault: true,
-            }),
+            _ => Some(Self { code: close_code::PROTOCOL, reason: "not the WebSocket protocol", is_fault: true }),
         }
     }
 
     const fn too_large() -> Self {
-        Self {
-            code: close_code::SIZE,
-            reason: "the frame is too large",
-            is_fault: true,
-        }
+        Self { code: close_code::SIZE, reason: "the frame is too large", is_fault: true }
     }
 
     /// Says why, and reads on for a moment: closing a socket with unread bytes in it would reset
     /// the connection, and the client might never see the reason.
     async fn say(self, socket: &mut WebSocket) {
-        let frame = CloseFrame {
-            code: self.code,
-            reason: Utf8Bytes::from_static(self.reason),
-        };
+        let frame = CloseFrame { code: self.code, reason: Utf8Bytes::from_static(self.reason) };
         let farewell = async {
             if socket.send(Message::Close(Some(frame))).await.is_ok() {
                 for _ in 0..64 {
@@ -283,10 +244,6 @@ impl From<Ending> for Close {
             Ending::TooSlow => (close_code::POLICY, "the connection does not read"),
             Ending::GoingAway => (close_code::AWAY, "the relay is closing"),
         };
-        Self {
-            code,
-            reason,
-            is_fault: ending == Ending::TooSlow,
-        }
+        Self { code, reason, is_fault: ending == Ending::TooSlow }
     }
 }

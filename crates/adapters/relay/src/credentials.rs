@@ -92,9 +92,7 @@ pub enum CredentialsError {
         source: io::Error,
     },
     /// Others than the owner can read or write the file.
-    #[error(
-        "{path} is open to others than its owner; repair it with `chmod 600`, then rotate the tokens"
-    )]
+    #[error("{path} is open to others than its owner; repair it with `chmod 600`, then rotate the tokens")]
     Exposed {
         /// The file.
         path: PathBuf,
@@ -116,14 +114,10 @@ impl Credentials {
     pub fn load_or_create(dir: &Path) -> Result<Self, CredentialsError> {
         let path = dir.join(FILE);
         match Self::load(&path) {
-            Err(CredentialsError::Io { source, .. })
-                if source.kind() == io::ErrorKind::NotFound => {}
+            Err(CredentialsError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
             loaded => return loaded,
         }
-        let io = |source| CredentialsError::Io {
-            path: path.clone(),
-            source,
-        };
+        let io = |source| CredentialsError::Io { path: path.clone(), source };
         std::fs::create_dir_all(dir).map_err(io)?;
         let tokens = Tokens {
             version: 1,
@@ -146,24 +140,14 @@ impl Credentials {
     /// # Errors
     /// See [`CredentialsError`].
     pub fn load(path: &Path) -> Result<Self, CredentialsError> {
-        let io = |source| CredentialsError::Io {
-            path: path.to_owned(),
-            source,
-        };
+        let io = |source| CredentialsError::Io { path: path.to_owned(), source };
         if is_exposed(path).map_err(io)? {
-            return Err(CredentialsError::Exposed {
-                path: path.to_owned(),
-            });
+            return Err(CredentialsError::Exposed { path: path.to_owned() });
         }
         let bytes = std::fs::read(path).map_err(io)?;
         match serde_json::from_slice::<Tokens>(&bytes) {
-            Ok(tokens) if tokens.version == 1 => Ok(Self {
-                path: path.to_owned(),
-                tokens,
-            }),
-            _ => Err(CredentialsError::Malformed {
-                path: path.to_owned(),
-            }),
+            Ok(tokens) if tokens.version == 1 => Ok(Self { path: path.to_owned(), tokens }),
+            _ => Err(CredentialsError::Malformed { path: path.to_owned() }),
         }
     }
 
@@ -207,10 +191,7 @@ impl Credentials {
     /// # Errors
     /// When the file cannot be written; nothing is changed then.
     pub fn rotate(&mut self, role: &Role) -> Result<Token, CredentialsError> {
-        let io = |source| CredentialsError::Io {
-            path: self.path.clone(),
-            source,
-        };
+        let io = |source| CredentialsError::Io { path: self.path.clone(), source };
         let token = Token::generate().map_err(io)?;
         let mut tokens = self.tokens.clone();
         match role {
@@ -235,11 +216,7 @@ impl Credentials {
             (Role::Host, &self.tokens.host),
             (Role::Owner, &self.tokens.owner),
         ];
-        let agents = self
-            .tokens
-            .agents
-            .iter()
-            .map(|(id, token)| (Role::Agent(id.clone()), token));
+        let agents = self.tokens.agents.iter().map(|(id, token)| (Role::Agent(id.clone()), token));
         let mut found = None;
         for (role, token) in fixed.into_iter().chain(agents) {
             if bool::from(digest(token.as_str()).ct_eq(&presented)) {
@@ -263,11 +240,7 @@ fn write(path: &Path, tokens: &Tokens, replace: bool) -> io::Result<()> {
     bytes.push(b'\n');
     file.write_all(&bytes)?;
     file.as_file().sync_all()?;
-    let persisted = if replace {
-        file.persist(path)
-    } else {
-        file.persist_noclobber(path)
-    };
+    let persisted = if replace { file.persist(path) } else { file.persist_noclobber(path) };
     persisted.map_err(|error| error.error)?;
     sync_directory(dir)
 }
@@ -307,13 +280,7 @@ mod tests {
         let mut made = Credentials::load_or_create(dir.path()).unwrap();
         made.enrol(&demo()).unwrap();
         let found = Credentials::load_or_create(dir.path()).unwrap();
-        let roles = [
-            Role::Runtime,
-            Role::User,
-            Role::Host,
-            Role::Owner,
-            Role::Agent(demo()),
-        ];
+        let roles = [Role::Runtime, Role::User, Role::Host, Role::Owner, Role::Agent(demo())];
         for role in &roles {
             let token = found.token(role).unwrap();
             assert_eq!(Some(token), made.token(role));
@@ -328,14 +295,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let credentials = Credentials::load_or_create(dir.path()).unwrap();
         let token = credentials.token(&Role::User).unwrap().as_str();
-        for bad in [
-            "",
-            "x",
-            &token[1..],
-            &format!("{token} "),
-            &token.to_lowercase(),
-            "null",
-        ] {
+        for bad in ["", "x", &token[1..], &format!("{token} "), &token.to_lowercase(), "null"] {
             assert_eq!(credentials.authenticate(bad), None);
         }
         assert_eq!(credentials.token(&Role::Agent(demo())), None);
@@ -363,15 +323,9 @@ mod tests {
         let mut credentials = Credentials::load_or_create(dir.path()).unwrap();
         credentials.rotate(&Role::Owner).unwrap();
         let path = credentials.path();
-        assert_eq!(
-            std::fs::metadata(path).unwrap().permissions().mode() & 0o777,
-            0o600
-        );
+        assert_eq!(std::fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o600);
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o640)).unwrap();
-        assert!(matches!(
-            Credentials::load_or_create(dir.path()),
-            Err(CredentialsError::Exposed { .. })
-        ));
+        assert!(matches!(Credentials::load_or_create(dir.path()), Err(CredentialsError::Exposed { .. })));
     }
 
     #[test]
@@ -379,10 +333,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let credentials = Credentials::load_or_create(dir.path()).unwrap();
         std::fs::write(credentials.path(), b"{").unwrap();
-        assert!(matches!(
-            Credentials::load_or_create(dir.path()),
-            Err(CredentialsError::Malformed { .. })
-        ));
+        assert!(matches!(Credentials::load_or_create(dir.path()), Err(CredentialsError::Malformed { .. })));
         assert_eq!(std::fs::read(credentials.path()).unwrap(), b"{");
     }
 

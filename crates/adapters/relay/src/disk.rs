@@ -67,39 +67,25 @@ pub(crate) async fn open(path: &Path) -> sqlx::Result<(Writer, Reader, u64)> {
     .fetch_one(&mut connection)
     .await?;
     if number < SQLITE_VERSION {
-        return Err(sqlx::Error::Protocol(format!(
-            "SQLite {number} can lose a write-ahead log; 3.51.3 is needed"
-        )));
+        return Err(sqlx::Error::Protocol(format!("SQLite {number} can lose a write-ahead log; 3.51.3 is needed")));
     }
     migrate(&mut connection).await?;
-    let (highest,): (i64,) = sqlx::query_as("SELECT COALESCE(MAX(seq), 0) FROM envelope")
-        .fetch_one(&mut connection)
-        .await?;
+    let (highest,): (i64,) =
+        sqlx::query_as("SELECT COALESCE(MAX(seq), 0) FROM envelope").fetch_one(&mut connection).await?;
     let reader = Reader(options.clone().read_only(true).connect().await?);
-    Ok((
-        Writer {
-            options,
-            connection: Some(connection),
-        },
-        reader,
-        highest.cast_unsigned(),
-    ))
+    Ok((Writer { options, connection: Some(connection) }, reader, highest.cast_unsigned()))
 }
 
 async fn migrate(connection: &mut SqliteConnection) -> sqlx::Result<()> {
     let mut change = connection.begin_with("BEGIN IMMEDIATE").await?;
-    let (version,): (i64,) = sqlx::query_as("PRAGMA user_version")
-        .fetch_one(&mut *change)
-        .await?;
+    let (version,): (i64,) = sqlx::query_as("PRAGMA user_version").fetch_one(&mut *change).await?;
     match version {
         0 => {
             sqlx::raw_sql(SCHEMA).execute(&mut *change).await?;
         }
         SCHEMA_VERSION => {}
         newer => {
-            return Err(sqlx::Error::Protocol(format!(
-                "the file has version {newer}, this relay reads 1"
-            )));
+            return Err(sqlx::Error::Protocol(format!("the file has version {newer}, this relay reads 1")));
         }
     }
     change.commit().await
@@ -127,11 +113,7 @@ impl Writer {
     }
 }
 
-async fn change(
-    connection: &mut SqliteConnection,
-    added: &[Stored],
-    removed: &[u64],
-) -> sqlx::Result<()> {
+async fn change(connection: &mut SqliteConnection, added: &[Stored], removed: &[u64]) -> sqlx::Result<()> {
     let mut change = connection.begin_with("BEGIN IMMEDIATE").await?;
     if !removed.is_empty() {
         let removed = serde_json::to_string(removed).expect("integers have JSON");
@@ -141,9 +123,7 @@ async fn change(
             .await?;
     }
     if !added.is_empty() {
-        let mut insert = sqlx::QueryBuilder::new(
-            "INSERT INTO envelope (seq, recipient, sender, message_id, payload) ",
-        );
+        let mut insert = sqlx::QueryBuilder::new("INSERT INTO envelope (seq, recipient, sender, message_id, payload) ");
         insert.push_values(added, |mut row, envelope| {
             row.push_bind(envelope.seq.cast_signed())
                 .push_bind(envelope.recipient.to_string())
@@ -152,11 +132,7 @@ async fn change(
                 .push_bind(envelope.payload.as_ref());
         });
         // Batches differ in length: caching each statement would only fill the cache.
-        insert
-            .build()
-            .persistent(false)
-            .execute(&mut *change)
-            .await?;
+        insert.build().persistent(false).execute(&mut *change).await?;
     }
     change.commit().await
 }
@@ -200,9 +176,6 @@ impl Reader {
     }
 }
 
-fn parsed<T: std::str::FromStr<Err: std::error::Error + Send + Sync + 'static>>(
-    text: &str,
-) -> sqlx::Result<T> {
-    text.parse()
-        .map_err(|error| sqlx::Error::Decode(Box::new(error)))
+fn parsed<T: std::str::FromStr<Err: std::error::Error + Send + Sync + 'static>>(text: &str) -> sqlx::Result<T> {
+    text.parse().map_err(|error| sqlx::Error::Decode(Box::new(error)))
 }

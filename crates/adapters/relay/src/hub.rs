@@ -90,6 +90,8 @@ struct State {
     overtaken: BTreeSet<u64>,
     /// On disk, acknowledged by the receiver, to be removed.
     done: BTreeSet<u64>,
+    /// When `done` is to be removed at the latest.
+    done_due: Option<Instant>,
     pages: Vec<PageRequest>,
     stats: Stats,
 }
@@ -136,21 +138,13 @@ struct Envelope {
 /// The most that one commit takes.
 const BATCH: usize = 256;
 const BATCH_BYTES: usize = 1024 * 1024;
-/// Removals are in no hurry: they ride with additions or gather until there are this many.
+/// Removals are in no hurry: they ride with additions or gather for a while, up to this many.
 const REMOVALS: usize = 256;
 
 impl Hub {
     pub fn new(config: Config, last_seq: u64) -> Self {
-        let state = State {
-            last_seq,
-            ..State::default()
-        };
-        Self {
-            state: Mutex::new(state),
-            config,
-            to_write: Notify::new(),
-            to_read: Notify::new(),
-        }
+        let state = State { last_seq, ..State::default() };
+        Self { state: Mutex::new(state), config, to_write: Notify::new(), to_read: Notify::new() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -168,11 +162,7 @@ impl Hub {
         let mut stats = state.stats.clone();
         stats.connections = state.connections.len();
         stats.unsafe_envelopes = state.unsafe_.len();
-        stats.unsafe_bytes = state
-            .unsafe_
-            .values()
-            .map(|envelope| envelope.payload.len())
-            .sum();
+        stats.unsafe_bytes = state.unsafe_.values().map(|envelope| envelope.payload.len()).sum();
         stats
     }
 
@@ -196,11 +186,7 @@ impl Hub {
         if state.closed {
             return None;
         }
-        if let Some(old) = state
-            .mailboxes
-            .get(party)
-            .and_then(|mailbox| mailbox.connection)
-        {
+        if let Some(old) = state.mailboxes.get(party).and_then(|mailbox| mailbox.connection) {
             state.stats.of(party).replaced += 1;
             state.end(old, Ending::Replaced);
         }
@@ -220,10 +206,7 @@ impl Hub {
                 in_flight_bytes: 0,
             },
         );
-        let welcome = ServerFrame::Welcome {
-            version: lineup_wire::relay::VERSION,
-            identity: party.clone(),
-        };
+        let welcome = ServerFrame::Welcome { version: lineup_wire::relay::VERSION, identity: party.clone() };
         state.write(id, welcome.encode(b""));
         let mailbox = state.mailboxes.entry(party.clone()).or_default();
         mailbox.connection = Some(id);
@@ -231,11 +214,7 @@ impl Hub {
         // The disk knows whether anything waits.
         mailbox.catching_up = true;
         self.pump(&mut state, party);
-        Some(Connected {
-            id,
-            frames: received,
-            ended: on_end,
-        })
+        Some(Connected { id, frames: received, ended: on_end })
     }
 
     /// Forgets a connection. What it has not acknowledged waits for the next one.
@@ -245,29 +224,16 @@ impl Hub {
     }
 
     /// Takes an envelope in, or refuses it for ever.
-    pub fn send(
-        &self,
-        sender: ConnectionId,
-        id: MessageId,
-        to: Party,
-        payload: Bytes,
-        permit: OwnedSemaphorePermit,
-    ) {
+    pub fn send(&self, sender: ConnectionId, id: MessageId, to: Party, payload: Bytes, permit: OwnedSemaphorePermit) {
         let mut state = self.state();
-        let Some(from) = state
-            .connections
-            .get(&sender)
-            .map(|connection| connection.party.clone())
-        else {
+        let Some(from) = state.connections.get(&sender).map(|connection| connection.party.clone()) else {
             return;
         };
         let refused = match (&from, &to) {
             (Party::Agent(_), Party::Runtime) | (Party::Runtime, Party::Agent(_)) => {
                 (!state.known.contains(&to)).then_some(RefuseReason::UnknownRecipient)
             }
-            (Party::Agent(_), Party::Agent(_)) | (Party::Runtime, Party::Runtime) => {
-                Some(RefuseReason::NotAllowed)
-            }
+            (Party::Agent(_), Party::Agent(_)) | (Party::Runtime, Party::Runtime) => Some(RefuseReason::NotAllowed),
         };
         if let Some(reason) = refused {
             state.stats.of(&from).refused += 1;
@@ -279,21 +245,8 @@ impl Hub {
         let mailbox = state.mailboxes.entry(to.clone()).or_default();
         mailbox.waiting.insert(seq);
         let now = Instant::now();
-        let due = if mailbox.connection.is_some() {
-            now + self.config.grace
-        } else {
-            now
-        };
-        let envelope = Envelope {
-            from,
-            to: to.clone(),
-            sender,
-            id,
-            payload,
-            due,
-            writing: false,
-            _permit: permit,
-        };
+        let due = if mailbox.connection.is_some() { now + self.config.grace } else { now };
+        let envelope = Envelope { from, to: to.clone(), sender, id, payload, due, writing: false, _permit: permit };
         state.unsafe_.insert(seq, envelope);
         // Otherwise the disk waits for an older envelope, which is not due later than this one.
         if due == now || state.unsafe_.len() == 1 {
@@ -320,14 +273,12 @@ impl Hub {
                 if envelope.writing {
                     state.overtaken.insert(flight.seq);
                 }
-                state.write(
-                    envelope.sender,
-                    ServerFrame::Ack { id: envelope.id }.encode(b""),
-                );
+                state.write(envelope.sender, ServerFrame::Ack { id: envelope.id }.encode(b""));
             }
             None => {
                 state.done.insert(flight.seq);
-                if state.done.len() >= REMOVALS {
+                state.done_due.get_or_insert(Instant::now() + self.config.linger);
+                if matches!(state.done.len(), 1 | REMOVALS) {
                     self.to_write.notify_one();
                 }
             }
@@ -363,9 +314,12 @@ impl Hub {
             });
         }
         let removed: Vec<u64> = state.done.iter().copied().take(4 * REMOVALS).collect();
-        if !added.is_empty() || removed.len() >= REMOVALS || (everything && !removed.is_empty()) {
+        let removal_due = if removed.is_empty() { None } else { state.done_due };
+        let remove = everything || removed.len() >= REMOVALS || removal_due.is_some_and(|due| due <= now);
+        if !added.is_empty() || (remove && !removed.is_empty()) {
             return Ok(Batch { added, removed });
         }
+        next_due = [next_due, removal_due].into_iter().flatten().min();
         Err(next_due)
     }
 
@@ -377,15 +331,16 @@ impl Hub {
         for seq in &batch.removed {
             state.done.remove(seq);
         }
+        if state.done.is_empty() {
+            state.done_due = None;
+        }
         let mut touched = BTreeSet::new();
         for Stored { seq, recipient, .. } in &batch.added {
             if state.overtaken.remove(seq) {
                 state.done.insert(*seq);
+                state.done_due.get_or_insert(Instant::now() + self.config.linger);
             } else if let Some(envelope) = state.unsafe_.remove(seq) {
-                state.write(
-                    envelope.sender,
-                    ServerFrame::Ack { id: envelope.id }.encode(b""),
-                );
+                state.write(envelope.sender, ServerFrame::Ack { id: envelope.id }.encode(b""));
             }
             let mailbox = state.mailboxes.entry(recipient.clone()).or_default();
             if mailbox.waiting.remove(seq) {
@@ -404,6 +359,7 @@ impl Hub {
         let mut state = self.state();
         state.stats.failures += 1;
         let due = Instant::now() + self.config.retry;
+        state.done_due = state.done_due.map(|_| due);
         for Stored { seq, .. } in &batch.added {
             if let Some(envelope) = state.unsafe_.get_mut(seq) {
                 envelope.writing = false;
@@ -472,14 +428,8 @@ impl Hub {
             let Some(connection) = state.connections.get(&id) else {
                 return;
             };
-            let count = self
-                .config
-                .window
-                .saturating_sub(connection.in_flight.len());
-            let bytes = self
-                .config
-                .window_bytes
-                .saturating_sub(connection.in_flight_bytes);
+            let count = self.config.window.saturating_sub(connection.in_flight.len());
+            let bytes = self.config.window_bytes.saturating_sub(connection.in_flight_bytes);
             if count == 0 || bytes == 0 {
                 return;
             }
@@ -529,20 +479,10 @@ impl State {
         connection.last_token += 1;
         let token = connection.last_token;
         let bytes = envelope.payload.len();
-        connection.in_flight.insert(
-            token,
-            Flight {
-                seq: envelope.seq,
-                bytes,
-            },
-        );
+        connection.in_flight.insert(token, Flight { seq: envelope.seq, bytes });
         connection.in_flight_bytes += bytes;
         self.stats.of(party).delivered += 1;
-        let frame = ServerFrame::Deliver {
-            token,
-            from: envelope.sender,
-            id: envelope.id,
-        };
+        let frame = ServerFrame::Deliver { token, from: envelope.sender, id: envelope.id };
         self.write(id, frame.encode(&envelope.payload));
     }
 
@@ -575,13 +515,9 @@ impl State {
         mailbox.connection = None;
         let now = Instant::now();
         let unsafe_ = &self.unsafe_;
-        mailbox.waiting.extend(
-            connection
-                .in_flight
-                .values()
-                .map(|flight| flight.seq)
-                .filter(|seq| unsafe_.contains_key(seq)),
-        );
+        mailbox
+            .waiting
+            .extend(connection.in_flight.values().map(|flight| flight.seq).filter(|seq| unsafe_.contains_key(seq)));
         // Nobody is there to acknowledge: all of it goes to disk at once.
         for seq in &mailbox.waiting {
             if let Some(envelope) = self.unsafe_.get_mut(seq) {

@@ -123,19 +123,14 @@ impl Relay {
         Ok(Self {
             reader: tokio::spawn(tasks::read(Arc::clone(&hub), reader)),
             writer: Some(tokio::spawn(tasks::write(Arc::clone(&hub), writer))),
-            shared: Arc::new(Shared {
-                hub,
-                credentials: Mutex::new(credentials),
-            }),
+            shared: Arc::new(Shared { hub, credentials: Mutex::new(credentials) }),
             _lock: lock,
         })
     }
 
     /// The relay's route, for the host to serve or to nest. Serve it with `TCP_NODELAY` set.
     pub fn router(&self) -> Router {
-        Router::new()
-            .route(PATH, get(upgrade))
-            .with_state(Arc::clone(&self.shared))
+        Router::new().route(PATH, get(upgrade)).with_state(Arc::clone(&self.shared))
     }
 
     /// What was counted since the relay was opened.
@@ -166,25 +161,12 @@ impl Drop for Relay {
 
 /// Whoever has a token of a relay's party can be sent to.
 fn known(credentials: &Credentials) -> BTreeSet<Party> {
-    credentials
-        .agents()
-        .cloned()
-        .map(Party::Agent)
-        .chain([Party::Runtime])
-        .collect()
+    credentials.agents().cloned().map(Party::Agent).chain([Party::Runtime]).collect()
 }
 
 fn lock(path: PathBuf) -> Result<File, OpenError> {
-    let io = |source| OpenError::Io {
-        path: path.clone(),
-        source,
-    };
-    let file = File::options()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(&path)
-        .map_err(io)?;
+    let io = |source| OpenError::Io { path: path.clone(), source };
+    let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(io)?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(OpenError::InUse { path }),
@@ -192,11 +174,7 @@ fn lock(path: PathBuf) -> Result<File, OpenError> {
     }
 }
 
-async fn upgrade(
-    State(shared): State<Arc<Shared>>,
-    headers: HeaderMap,
-    socket: WebSocketUpgrade,
-) -> Response {
+async fn upgrade(State(shared): State<Arc<Shared>>, headers: HeaderMap, socket: WebSocketUpgrade) -> Response {
     let Some(party) = shared.authenticate(&headers) else {
         shared.hub.count_unauthorized();
         return StatusCode::UNAUTHORIZED.into_response();
@@ -213,15 +191,8 @@ async fn upgrade(
 impl Shared {
     /// Who this is. The file is read anew, so that a rotation by another process counts at once.
     fn authenticate(&self, headers: &HeaderMap) -> Option<Party> {
-        let token = headers
-            .get(AUTHORIZATION)?
-            .to_str()
-            .ok()?
-            .strip_prefix("Bearer ")?;
-        let mut credentials = self
-            .credentials
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let token = headers.get(AUTHORIZATION)?.to_str().ok()?.strip_prefix("Bearer ")?;
+        let mut credentials = self.credentials.lock().unwrap_or_else(PoisonError::into_inner);
         match Credentials::load(credentials.path()) {
             Ok(current) => {
                 *credentials = current;

@@ -40,15 +40,7 @@ pub(crate) async fn write(hub: SharedHub, mut writer: Writer) {
 pub(crate) async fn read(hub: SharedHub, mut reader: Reader) {
     loop {
         for request in hub.take_pages() {
-            let page = reader
-                .page(
-                    &request.party,
-                    request.after,
-                    request.before,
-                    request.count,
-                    request.bytes,
-                )
-                .await;
+            let page = reader.page(&request.party, request.after, request.before, request.count, request.bytes).await;
             match page {
                 Ok((page, complete)) => hub.page_read(&request, page, complete),
                 Err(error) => {

@@ -33,10 +33,7 @@ async fn wire_4_a_link_with_a_wrong_token_ends_for_good() {
     assert_eq!(link.next().await, Err(LinkError::Unauthorized));
     assert_eq!(link.send(Vec::new()).await, Err(LinkError::Unauthorized));
     let link = lineup_link::Link::open(lineup_link::Options::new("nowhere", "wrong"));
-    assert!(matches!(
-        link.next().await,
-        Err(LinkError::BadAddress { .. })
-    ));
+    assert!(matches!(link.next().await, Err(LinkError::BadAddress { .. })));
 }
 
 #[tokio::test]
@@ -45,9 +42,7 @@ async fn h20_a_malformed_frame_closes_with_1008_and_disturbs_nobody_else() {
     let runtime = world.linked(&Role::Runtime).await;
     let rows: [Message; 6] = [
         Message::binary("no header"),
-        Message::binary(
-            "{\"frame\":\"send\",\"id\":\"m\",\"to\":\"runtime\",\"from\":\"agent:other\"}\n{}",
-        ),
+        Message::binary("{\"frame\":\"send\",\"id\":\"m\",\"to\":\"runtime\",\"from\":\"agent:other\"}\n{}"),
         Message::binary("{\"frame\":\"deliver\",\"token\":1,\"from\":\"runtime\",\"id\":\"m\"}\n"),
         Message::binary(ClientFrame::Hello { version: 1 }.encode(b"")),
         Message::binary(vec![0xff; 100]),
@@ -67,10 +62,7 @@ async fn h20_a_malformed_frame_closes_with_1008_and_disturbs_nobody_else() {
 #[tokio::test]
 async fn h20_hello_comes_first_and_in_a_known_version() {
     let world = World::new(patient()).await;
-    let rows = [
-        ClientFrame::Ack { token: 1 }.encode(b""),
-        ClientFrame::Hello { version: 2 }.encode(b""),
-    ];
+    let rows = [ClientFrame::Ack { token: 1 }.encode(b""), ClientFrame::Hello { version: 2 }.encode(b"")];
     for row in rows {
         let mut raw = world.socket(&world.token(&agent())).await.unwrap();
         raw.0.send(Message::binary(row)).await.unwrap();
@@ -82,18 +74,11 @@ async fn h20_hello_comes_first_and_in_a_known_version() {
 async fn h14_h20_an_oversized_frame_closes_with_1009_and_the_largest_one_passes() {
     let world = World::new(hasty()).await;
     let mut raw = world.raw(&agent()).await;
-    let head = ClientFrame::Send {
-        id: message_id("m1"),
-        to: Party::Runtime,
-    }
-    .encode(b"")
-    .len();
-    raw.send("m1", &Party::Runtime, &vec![0; FRAME_BYTES - head])
-        .await;
+    let head = ClientFrame::Send { id: message_id("m1"), to: Party::Runtime }.encode(b"").len();
+    raw.send("m1", &Party::Runtime, &vec![0; FRAME_BYTES - head]).await;
     assert!(matches!(raw.frame().await.0, ServerFrame::Ack { .. }));
 
-    raw.send("m1", &Party::Runtime, &vec![0; FRAME_BYTES - head + 1])
-        .await;
+    raw.send("m1", &Party::Runtime, &vec![0; FRAME_BYTES - head + 1]).await;
     assert_eq!(raw.close_code().await, 1009);
 
     let mut raw = world.raw(&agent()).await;
@@ -150,8 +135,7 @@ async fn b30_i69_a_slow_receiver_fills_the_disk_and_not_the_memory() {
     let mut demo = world.raw(&agent()).await;
     let payload = vec![7; 16 * 1024];
     for number in 0..200 {
-        demo.send(&format!("m{number}"), &Party::Runtime, &payload)
-            .await;
+        demo.send(&format!("m{number}"), &Party::Runtime, &payload).await;
         let stats = world.relay().stats();
         assert!(stats.unsafe_bytes <= 64 * 1024, "{stats:?}");
     }
@@ -160,27 +144,15 @@ async fn b30_i69_a_slow_receiver_fills_the_disk_and_not_the_memory() {
     }
     assert_eq!(world.relay().stats().written, 200);
     assert_eq!(world.relay().stats().unsafe_envelopes, 0);
-    assert_eq!(
-        world.relay().stats().parties[&Party::Runtime].delivered,
-        4,
-        "the window is shut"
-    );
+    assert_eq!(world.relay().stats().parties[&Party::Runtime].delivered, 4, "the window is shut");
 
     // Once it acknowledges, it gets everything, in order and once.
     for number in 0..200 {
-        let (ServerFrame::Deliver { id, token, .. }, found) = runtime.frame().await else {
-            panic!("not a delivery")
-        };
-        assert_eq!(
-            (id.as_str(), &found),
-            (format!("m{number}").as_str(), &payload)
-        );
+        let (ServerFrame::Deliver { id, token, .. }, found) = runtime.frame().await else { panic!("not a delivery") };
+        assert_eq!((id.as_str(), &found), (format!("m{number}").as_str(), &payload));
         runtime.say(&ClientFrame::Ack { token }, b"").await;
     }
-    assert_eq!(
-        world.relay().stats().parties[&Party::Runtime].delivered,
-        200
-    );
+    assert_eq!(world.relay().stats().parties[&Party::Runtime].delivered, 200);
 }
 
 #[tokio::test]
@@ -192,16 +164,8 @@ async fn b30_a_client_that_sends_and_never_reads_is_closed() {
     let mut sent = 0_u64;
     // Until its side of the socket is full, or it is thrown out.
     loop {
-        let frame = ClientFrame::Send {
-            id: message_id("m1"),
-            to: Party::Agent(common::demo()),
-        };
-        if raw
-            .0
-            .send(Message::binary(frame.encode(b"x")))
-            .await
-            .is_err()
-        {
+        let frame = ClientFrame::Send { id: message_id("m1"), to: Party::Agent(common::demo()) };
+        if raw.0.send(Message::binary(frame.encode(b"x"))).await.is_err() {
             break;
         }
         sent += 1;

@@ -22,9 +22,7 @@
 
 use async_trait::async_trait;
 use lineup_link::{Event, Link, LinkError, Options, Token};
-use lineup_ports::outbound::{
-    Delivery, DeliveryToken, Outgoing, Transport, TransportError, TransportEvent,
-};
+use lineup_ports::outbound::{Delivery, DeliveryToken, Outgoing, Transport, TransportError, TransportEvent};
 use lineup_wire::relay::Party;
 
 /// A [`Transport`] that keeps one WebSocket to the relay. Must be made inside a tokio runtime.
@@ -55,25 +53,11 @@ impl Transport for WebSocketTransport {
                 Event::Disconnected { .. } => TransportEvent::Disconnected,
                 Event::Acknowledged(id) => TransportEvent::Acknowledged(id),
                 Event::Refused(id, reason) => TransportEvent::Undeliverable(id, reason.to_string()),
-                Event::Delivered {
-                    token,
-                    from: Party::Agent(sender),
-                    payload,
-                    ..
-                } => TransportEvent::Delivered(Delivery {
-                    token: DeliveryToken(token.number()),
-                    sender,
-                    payload,
-                }),
-                Event::Delivered {
-                    token,
-                    from: Party::Runtime,
-                    ..
-                } => {
-                    self.0
-                        .acknowledge(vec![token])
-                        .await
-                        .map_err(|error| failed("next", error))?;
+                Event::Delivered { token, from: Party::Agent(sender), payload, .. } => {
+                    TransportEvent::Delivered(Delivery { token: DeliveryToken(token.number()), sender, payload })
+                }
+                Event::Delivered { token, from: Party::Runtime, .. } => {
+                    self.0.acknowledge(vec![token]).await.map_err(|error| failed("next", error))?;
                     continue;
                 }
             });
@@ -81,39 +65,21 @@ impl Transport for WebSocketTransport {
     }
 
     async fn send(&self, messages: Vec<Outgoing>) -> Result<(), TransportError> {
-        let messages = messages.into_iter().map(
-            |Outgoing {
-                 id,
-                 recipient,
-                 payload,
-             }| lineup_link::Outgoing {
-                id,
-                to: Party::Agent(recipient),
-                payload,
-            },
-        );
-        self.0
-            .send(messages.collect())
-            .await
-            .map_err(|error| failed("send", error))
+        let messages = messages.into_iter().map(|Outgoing { id, recipient, payload }| lineup_link::Outgoing {
+            id,
+            to: Party::Agent(recipient),
+            payload,
+        });
+        self.0.send(messages.collect()).await.map_err(|error| failed("send", error))
     }
 
     async fn acknowledge(&self, deliveries: Vec<DeliveryToken>) -> Result<(), TransportError> {
-        let tokens = deliveries
-            .into_iter()
-            .map(|DeliveryToken(number)| Token::from_number(number));
-        self.0
-            .acknowledge(tokens.collect())
-            .await
-            .map_err(|error| failed("acknowledge", error))
+        let tokens = deliveries.into_iter().map(|DeliveryToken(number)| Token::from_number(number));
+        self.0.acknowledge(tokens.collect()).await.map_err(|error| failed("acknowledge", error))
     }
 }
 
 /// The link ends only when no later attempt can do better.
 fn failed(operation: &'static str, error: LinkError) -> TransportError {
-    TransportError {
-        operation,
-        retryable: false,
-        source: Some(Box::new(error)),
-    }
+    TransportError { operation, retryable: false, source: Some(Box::new(error)) }
 }

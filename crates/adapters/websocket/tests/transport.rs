@@ -17,32 +17,15 @@ async fn dur_2_messages_arrive_in_order_and_are_acknowledged_by_their_ids() {
     let world = World::new().await;
     let transport = world.transport();
     assert_eq!(transport.next().await.unwrap(), TransportEvent::Connected);
-    transport
-        .send(vec![outgoing("r1", "demo"), outgoing("r2", "demo")])
-        .await
-        .unwrap();
-    assert_eq!(
-        transport.next().await.unwrap(),
-        TransportEvent::Acknowledged(id("r1"))
-    );
-    assert_eq!(
-        transport.next().await.unwrap(),
-        TransportEvent::Acknowledged(id("r2"))
-    );
+    transport.send(vec![outgoing("r1", "demo"), outgoing("r2", "demo")]).await.unwrap();
+    assert_eq!(transport.next().await.unwrap(), TransportEvent::Acknowledged(id("r1")));
+    assert_eq!(transport.next().await.unwrap(), TransportEvent::Acknowledged(id("r2")));
 
     let demo = world.agent();
     assert!(matches!(demo.next().await, Ok(Event::Connected { .. })));
     for expected in ["r1", "r2"] {
-        let Ok(Event::Delivered {
-            id, from, payload, ..
-        }) = demo.next().await
-        else {
-            panic!("not a delivery")
-        };
-        assert_eq!(
-            (id.as_str(), from, payload),
-            (expected, Party::Runtime, expected.as_bytes().to_vec())
-        );
+        let Ok(Event::Delivered { id, from, payload, .. }) = demo.next().await else { panic!("not a delivery") };
+        assert_eq!((id.as_str(), from, payload), (expected, Party::Runtime, expected.as_bytes().to_vec()));
     }
 }
 
@@ -53,24 +36,12 @@ async fn wire_4_the_sender_of_a_delivery_is_the_relays_word() {
     assert_eq!(transport.next().await.unwrap(), TransportEvent::Connected);
     let demo = world.agent();
     assert!(matches!(demo.next().await, Ok(Event::Connected { .. })));
-    let message = lineup_link::Outgoing {
-        id: id("m1"),
-        to: Party::Runtime,
-        payload: b"from: somebody else".to_vec(),
-    };
+    let message = lineup_link::Outgoing { id: id("m1"), to: Party::Runtime, payload: b"from: somebody else".to_vec() };
     demo.send(vec![message]).await.unwrap();
 
-    let TransportEvent::Delivered(delivery) = transport.next().await.unwrap() else {
-        panic!("not a delivery")
-    };
-    assert_eq!(
-        (delivery.sender.as_str(), delivery.payload),
-        ("demo", b"from: somebody else".to_vec())
-    );
-    transport
-        .acknowledge(vec![DeliveryToken(u64::MAX), delivery.token])
-        .await
-        .unwrap();
+    let TransportEvent::Delivered(delivery) = transport.next().await.unwrap() else { panic!("not a delivery") };
+    assert_eq!((delivery.sender.as_str(), delivery.payload), ("demo", b"from: somebody else".to_vec()));
+    transport.acknowledge(vec![DeliveryToken(u64::MAX), delivery.token]).await.unwrap();
     assert_eq!(demo.next().await, Ok(Event::Acknowledged(id("m1"))));
 }
 
@@ -79,15 +50,9 @@ async fn dur_2_a_message_for_nobody_is_undeliverable() {
     let world = World::new().await;
     let transport = world.transport();
     assert_eq!(transport.next().await.unwrap(), TransportEvent::Connected);
-    transport
-        .send(vec![outgoing("r1", "nobody")])
-        .await
-        .unwrap();
+    transport.send(vec![outgoing("r1", "nobody")]).await.unwrap();
     let reason = "unknown_recipient".to_owned();
-    assert_eq!(
-        transport.next().await.unwrap(),
-        TransportEvent::Undeliverable(id("r1"), reason)
-    );
+    assert_eq!(transport.next().await.unwrap(), TransportEvent::Undeliverable(id("r1"), reason));
 }
 
 #[tokio::test]
@@ -96,25 +61,13 @@ async fn h107_it_reconnects_and_drops_what_was_handed_over_meanwhile() {
     let transport = world.transport();
     assert_eq!(transport.next().await.unwrap(), TransportEvent::Connected);
     world.stop();
-    assert_eq!(
-        transport.next().await.unwrap(),
-        TransportEvent::Disconnected
-    );
-    transport
-        .send(vec![outgoing("lost", "demo")])
-        .await
-        .unwrap();
+    assert_eq!(transport.next().await.unwrap(), TransportEvent::Disconnected);
+    transport.send(vec![outgoing("lost", "demo")]).await.unwrap();
     world.start().await;
     assert_eq!(transport.next().await.unwrap(), TransportEvent::Connected);
     transport.send(vec![outgoing("r1", "demo")]).await.unwrap();
-    assert_eq!(
-        transport.next().await.unwrap(),
-        TransportEvent::Acknowledged(id("r1"))
-    );
-    assert_eq!(
-        world.relay.as_ref().unwrap().stats().parties[&Party::Runtime].sent,
-        1
-    );
+    assert_eq!(transport.next().await.unwrap(), TransportEvent::Acknowledged(id("r1")));
+    assert_eq!(world.relay.as_ref().unwrap().stats().parties[&Party::Runtime].sent, 1);
 }
 
 #[tokio::test]
@@ -128,20 +81,11 @@ async fn dur_2_what_is_sent_before_the_consumer_hears_of_a_connection_does_not_o
     while world.relay.as_ref().unwrap().stats().connections == 0 {
         tokio::task::yield_now().await;
     }
-    transport
-        .send(vec![outgoing("early", "demo")])
-        .await
-        .unwrap();
-    assert_eq!(
-        transport.next().await.unwrap(),
-        TransportEvent::Disconnected
-    );
+    transport.send(vec![outgoing("early", "demo")]).await.unwrap();
+    assert_eq!(transport.next().await.unwrap(), TransportEvent::Disconnected);
     assert_eq!(transport.next().await.unwrap(), TransportEvent::Connected);
     transport.send(vec![outgoing("r1", "demo")]).await.unwrap();
-    assert_eq!(
-        transport.next().await.unwrap(),
-        TransportEvent::Acknowledged(id("r1"))
-    );
+    assert_eq!(transport.next().await.unwrap(), TransportEvent::Acknowledged(id("r1")));
 }
 
 #[tokio::test]
@@ -162,10 +106,7 @@ async fn a6_b29_dropping_next_at_any_poll_loses_no_event() {
             Some(TransportEvent::Connected) => assert!(!std::mem::replace(&mut sent, true)),
             Some(other) => panic!("{other:?}"),
             None if sent => {
-                transport
-                    .send(names.iter().map(|name| outgoing(name, "demo")).collect())
-                    .await
-                    .unwrap();
+                transport.send(names.iter().map(|name| outgoing(name, "demo")).collect()).await.unwrap();
                 sent = false;
             }
             None => {}
@@ -200,18 +141,10 @@ struct World {
 impl World {
     async fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        Credentials::load_or_create(dir.path())
-            .unwrap()
-            .enrol(&AgentId::new("demo").unwrap())
-            .unwrap();
+        Credentials::load_or_create(dir.path()).unwrap().enrol(&AgentId::new("demo").unwrap()).unwrap();
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
-        let mut world = Self {
-            dir,
-            relay: None,
-            listener,
-            server: None,
-        };
+        let mut world = Self { dir, relay: None, listener, server: None };
         world.start().await;
         world
     }
@@ -223,9 +156,7 @@ impl World {
         let listener = TcpListener::from_std(self.listener.try_clone().unwrap()).unwrap();
         let listener = listener.tap_io(|stream| stream.set_nodelay(true).unwrap());
         let router = relay.router();
-        self.server = Some(tokio::spawn(async move {
-            axum::serve(listener, router).await.unwrap()
-        }));
+        self.server = Some(tokio::spawn(async move { axum::serve(listener, router).await.unwrap() }));
         self.relay = Some(relay);
     }
 
@@ -255,20 +186,11 @@ impl World {
 }
 
 fn token(dir: &Path, role: &Role) -> String {
-    Credentials::load_or_create(dir)
-        .unwrap()
-        .token(role)
-        .unwrap()
-        .as_str()
-        .to_owned()
+    Credentials::load_or_create(dir).unwrap().token(role).unwrap().as_str().to_owned()
 }
 
 fn outgoing(name: &str, recipient: &str) -> Outgoing {
-    Outgoing {
-        id: id(name),
-        recipient: AgentId::new(recipient).unwrap(),
-        payload: name.as_bytes().to_vec(),
-    }
+    Outgoing { id: id(name), recipient: AgentId::new(recipient).unwrap(), payload: name.as_bytes().to_vec() }
 }
 
 fn id(text: &str) -> MessageId {

@@ -44,18 +44,10 @@ pub fn hasty() -> Config {
 impl World {
     pub async fn new(config: Config) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        Credentials::load_or_create(dir.path())
-            .unwrap()
-            .enrol(&demo())
-            .unwrap();
+        Credentials::load_or_create(dir.path()).unwrap().enrol(&demo()).unwrap();
         let relay = Relay::open_with(dir.path(), config).await.unwrap();
         let (address, server) = serve(&relay, "127.0.0.1:0".parse().unwrap()).await;
-        Self {
-            dir,
-            relay: Some(relay),
-            address,
-            server,
-        }
+        Self { dir, relay: Some(relay), address, server }
     }
 
     /// Drops the relay as a crash would, and opens it again on the same files and address.
@@ -96,9 +88,7 @@ impl World {
     /// A raw WebSocket that has not said hello.
     pub async fn socket(&self, token: &str) -> tungstenite::Result<Raw> {
         let mut request = self.url().into_client_request()?;
-        request
-            .headers_mut()
-            .insert("Authorization", format!("Bearer {token}").parse().unwrap());
+        request.headers_mut().insert("Authorization", format!("Bearer {token}").parse().unwrap());
         connect_async(request).await.map(|(socket, _)| Raw(socket))
     }
 
@@ -116,10 +106,7 @@ async fn serve(relay: &Relay, address: SocketAddr) -> (SocketAddr, JoinHandle<()
     let address = listener.local_addr().unwrap();
     let listener = listener.tap_io(|stream| stream.set_nodelay(true).unwrap());
     let router = relay.router();
-    (
-        address,
-        tokio::spawn(async move { axum::serve(listener, router).await.unwrap() }),
-    )
+    (address, tokio::spawn(async move { axum::serve(listener, router).await.unwrap() }))
 }
 
 /// A client that speaks raw frames.
@@ -127,21 +114,11 @@ pub struct Raw(pub WebSocketStream<MaybeTlsStream<TcpStream>>);
 
 impl Raw {
     pub async fn say(&mut self, frame: &ClientFrame, payload: &[u8]) {
-        self.0
-            .send(Message::binary(frame.encode(payload)))
-            .await
-            .unwrap();
+        self.0.send(Message::binary(frame.encode(payload))).await.unwrap();
     }
 
     pub async fn send(&mut self, id: &str, to: &Party, payload: &[u8]) {
-        self.say(
-            &ClientFrame::Send {
-                id: message_id(id),
-                to: to.clone(),
-            },
-            payload,
-        )
-        .await;
+        self.say(&ClientFrame::Send { id: message_id(id), to: to.clone() }, payload).await;
     }
 
     pub async fn frame(&mut self) -> (ServerFrame, Vec<u8>) {
@@ -170,12 +147,7 @@ impl Raw {
 }
 
 pub fn token(dir: &Path, role: &Role) -> String {
-    Credentials::load_or_create(dir)
-        .unwrap()
-        .token(role)
-        .unwrap()
-        .as_str()
-        .to_owned()
+    Credentials::load_or_create(dir).unwrap().token(role).unwrap().as_str().to_owned()
 }
 
 pub fn demo() -> AgentId {
@@ -206,12 +178,7 @@ pub async fn send(link: &Link, to: &Party, ids: &[&str]) {
 /// The next delivery, as its name, sender and token. Anything else is a fault.
 pub async fn delivered(link: &Link) -> (String, Party, Token) {
     match link.next().await.unwrap() {
-        Event::Delivered {
-            token,
-            from,
-            id,
-            payload,
-        } => {
+        Event::Delivered { token, from, id, payload } => {
             assert_eq!(payload, format!("payload of {id}").into_bytes());
             (id.to_string(), from, token)
         }
