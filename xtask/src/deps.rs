@@ -1,104 +1,358 @@
-//! `cargo xtask deps`: dependencies point inwards only, and MiniApps name the SDK alone.
+//! `cargo xtask deps`: which crate may depend on which (ARCHITECTURE.md), read from `cargo metadata`; and
+//! what a MiniApp's source may name (SDK-11).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package, PackageId};
+use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package};
+use clap::Args;
+use serde::Serialize;
 
 use crate::{manifests::root, miniapps};
 
-/// What each crate may depend on, of this workspace. A crate that is not listed may depend on
-/// everything; MiniApps are judged by [`miniapps`].
-const ARROWS: &[(&str, &[&str])] = &[
-    ("lineup-model", &[]),
-    ("lineup-core", &["lineup-model"]),
-    ("lineup-ports", &["lineup-core", "lineup-model"]),
-    ("lineup-wire", &["lineup-model"]),
-    ("lineup-agent", &["lineup-link", "lineup-model", "lineup-wire"]),
-    ("lineup-link", &["lineup-model", "lineup-wire"]),
-    ("lineup-runtime", &["lineup-core", "lineup-model", "lineup-ports", "lineup-wire"]),
-    ("lineup-sdk-macros", &[]),
-    ("lineup-sdk", &["lineup-model", "lineup-ports", "lineup-sdk-macros"]),
-    ("lineup-sql", &ADAPTER),
-    ("lineup-relay", &ADAPTER),
-    ("lineup-websocket", &["lineup-core", "lineup-link", "lineup-model", "lineup-ports", "lineup-wire"]),
-    ("lineup-web", &ADAPTER),
-    ("lineup-inprocess", &["lineup-core", "lineup-model", "lineup-ports", "lineup-sdk", "lineup-wire"]),
+#[derive(Args, Default)]
+#[command(
+    after_help = "A new crate gets a row in `ROWS` in xtask/src/deps.rs; directories of MiniApps, agents, hosts \
+                        and proofs have one already."
+)]
+pub(crate) struct Deps {
+    /// Prints every arrow inside the repository as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What a crate may depend on. The word before the arrows is a package or a directory with `/`.
+struct Row {
+    who: &'static str,
+    may: &'static [&'static str],
+    /// In tests as well.
+    tests_may: &'static [&'static str],
+}
+
+/// Stands for every package of the repository.
+const ANY: &str = "*";
+
+/// What an adapter may see: never the runtime, never another adapter.
+const ADAPTER: &[&str] = &["lineup-core", "lineup-model", "lineup-ports", "lineup-wire"];
+
+/// The arrows that may be there. A pair that is not here points the wrong way.
+const ROWS: &[Row] = &[
+    Row { who: "lineup-model", may: &[], tests_may: &[] },
+    Row { who: "lineup-core", may: &["lineup-model"], tests_may: &[] },
+    Row { who: "lineup-ports", may: &["lineup-core", "lineup-model"], tests_may: &[] },
+    Row { who: "lineup-wire", may: &["lineup-model"], tests_may: &[] },
+    Row { who: "lineup-link", may: &["lineup-wire", "lineup-model"], tests_may: &["lineup-relay"] },
+    Row {
+        who: "lineup-runtime",
+        may: &["lineup-core", "lineup-model", "lineup-ports", "lineup-wire"],
+        tests_may: &["lineup-testkit"],
+    },
+    Row { who: "lineup-agent", may: &["lineup-link", "lineup-model", "lineup-wire"], tests_may: &["lineup-relay"] },
+    Row { who: "lineup-sdk-macros", may: &[], tests_may: &[] },
+    Row { who: "lineup-sdk", may: &["lineup-model", "lineup-ports", "lineup-sdk-macros"], tests_may: &[] },
+    Row {
+        who: "lineup-adapters",
+        may: &["lineup-inprocess", "lineup-relay", "lineup-sql", "lineup-web", "lineup-websocket"],
+        tests_may: &[],
+    },
+    Row { who: "lineup-sql", may: ADAPTER, tests_may: &["lineup-testkit"] },
+    Row { who: "lineup-web", may: ADAPTER, tests_may: &["lineup-testkit"] },
+    // The ends of a connection are tried out against each other.
+    Row { who: "lineup-relay", may: ADAPTER, tests_may: &["lineup-testkit", "lineup-link"] },
+    Row {
+        who: "lineup-websocket",
+        may: &["lineup-core", "lineup-link", "lineup-model", "lineup-ports", "lineup-wire"],
+        tests_may: &["lineup-testkit", "lineup-relay"],
+    },
+    Row {
+        who: "lineup-inprocess",
+        may: &["lineup-core", "lineup-model", "lineup-ports", "lineup-sdk", "lineup-wire"],
+        tests_may: &["lineup-testkit", "miniapps/"],
+    },
+    Row {
+        who: "lineup-testkit",
+        may: &[
+            "lineup-agent",
+            "lineup-core",
+            "lineup-model",
+            "lineup-ports",
+            "lineup-runtime",
+            "lineup-sdk",
+            "lineup-wire",
+            "lineup-inprocess",
+        ],
+        tests_may: &[],
+    },
+    Row { who: "miniapps/", may: &["lineup-sdk"], tests_may: &["lineup-testkit"] },
+    Row { who: "agents/", may: &["lineup-agent"], tests_may: &["lineup-testkit", "lineup-relay"] },
+    Row { who: "hosts/", may: &[ANY], tests_may: &[] },
+    Row { who: "proof/", may: &[ANY], tests_may: &[] },
+    Row { who: "xtask", may: &["lineup-sdk", "miniapps/"], tests_may: &[] },
 ];
 
-const ADAPTER: [&str; 4] = ["lineup-core", "lineup-model", "lineup-ports", "lineup-wire"];
+/// What some crates must not reach, however long the way.
+const OUT_OF_REACH: &[(&str, &[&str], &str)] = &[
+    ("lineup-model", &["tokio", "sqlx", "async-trait", "reqwest"], "the model is values"),
+    (
+        "lineup-core",
+        &["tokio", "sqlx", "async-trait", "axum", "tracing", "log", "rand", "chrono", "time"],
+        "core decides: no async, clock, randomness, logging or I/O",
+    ),
+    ("lineup-ports", &["tokio", "sqlx", "axum"], "a port names no technology"),
+    ("lineup-wire", &["tokio", "sqlx", "async-trait"], "a codec does no I/O"),
+    ("lineup-runtime", &["sqlx", "axum", "tokio-tungstenite"], "the runtime knows ports, not technologies"),
+    ("lineup-agent", &["sqlx", "axum"], "the agent side has no store and no server"),
+    (
+        "miniapps/",
+        &["tokio", "sqlx", "axum", "reqwest", "hyper", "async-std", "smol"],
+        "a MiniApp reaches the world only through the SDK",
+    ),
+    ("xtask", &["tokio", "sqlx"], "xtask stays light"),
+];
 
-/// Crates that core, which decides and never waits, may not reach by any way.
-const FAR_FROM_CORE: [&str; 4] = ["tokio", "sqlx", "async-trait", "tracing"];
+/// What of the workspace's dependencies matters here.
+#[derive(Debug, Default)]
+struct Graph {
+    /// The packages of the repository: their names, and their directories from the root.
+    ours: BTreeMap<String, String>,
+    /// Arrows from packages of the repository, with whether tests alone need them.
+    arrows: BTreeSet<(String, String, bool)>,
+    /// Every arrow between any packages, as they are built (tests left out).
+    built: BTreeMap<String, BTreeSet<String>>,
+}
 
-/// Checks every arrow. Answers with a line for people.
-pub(crate) fn run() -> Result<String, String> {
-    let metadata =
-        MetadataCommand::new().manifest_path(root().join("Cargo.toml")).exec().map_err(|error| error.to_string())?;
+#[derive(Serialize)]
+struct Arrow<'a> {
+    from: &'a str,
+    to: &'a str,
+    tests_only: bool,
+}
+
+/// Checks every arrow.
+pub(crate) fn run(command: &Deps) -> Result<String, String> {
+    let metadata = MetadataCommand::new()
+        .manifest_path(root().join("Cargo.toml"))
+        .other_options(["--locked".to_owned()])
+        .exec()
+        .map_err(|error| error.to_string())?;
+    let graph = graph(&metadata);
+    let mut problems = check(&graph);
+    problems.extend(named(&metadata)?);
+    if !problems.is_empty() {
+        return Err(problems.join("\n"));
+    }
+    let inside = graph.arrows.iter().filter(|(_, to, _)| graph.ours.contains_key(to));
+    if command.json {
+        let arrows: Vec<_> = inside.map(|(from, to, tests_only)| Arrow { from, to, tests_only: *tests_only }).collect();
+        return serde_json::to_string_pretty(&arrows).map_err(|error| error.to_string());
+    }
+    Ok(format!("{} arrows between {} crates point the right way", inside.count(), graph.ours.len()))
+}
+
+/// What the sources of MiniApps name and may not.
+fn named(metadata: &Metadata) -> Result<Vec<String>, String> {
     let packages = metadata.workspace_packages();
-    let mut problems = arrows(&packages);
-    problems.extend(far_from_core(&metadata));
-    let names: Vec<String> =
-        packages.iter().map(|package| package.name.replace('-', "_")).filter(|name| name != "lineup_sdk").collect();
-    for package in packages.iter().filter(|package| is_miniapp(package, &metadata)) {
-        let others: Vec<String> =
-            names.iter().filter(|name| **name != package.name.replace('-', "_")).cloned().collect();
-        problems.extend(miniapps::check(package, &others)?);
+    let written = |package: &Package| package.name.replace('-', "_");
+    let mut problems = Vec::new();
+    for miniapp in packages.iter().filter(|package| is_miniapp(package, metadata)) {
+        let own = written(miniapp);
+        let others: Vec<String> = packages
+            .iter()
+            .map(|package| written(package))
+            .filter(|name| *name != "lineup_sdk" && *name != own)
+            .collect();
+        problems.extend(miniapps::check(miniapp, &others)?);
     }
-    if problems.is_empty() {
-        Ok(format!("{} crates, and every arrow points inwards", packages.len()))
-    } else {
-        Err(problems.join("\n"))
-    }
+    Ok(problems)
 }
 
 fn is_miniapp(package: &Package, metadata: &Metadata) -> bool {
     package.manifest_path.starts_with(metadata.workspace_root.join("miniapps"))
 }
 
-fn arrows(packages: &[&Package]) -> Vec<String> {
-    let names: Vec<&str> = packages.iter().map(|package| package.name.as_str()).collect();
+fn graph(metadata: &Metadata) -> Graph {
+    let mut graph = Graph::default();
+    for package in metadata.workspace_packages() {
+        let directory = package.manifest_path.parent().unwrap_or(&package.manifest_path);
+        let directory = directory.strip_prefix(&metadata.workspace_root).unwrap_or(directory);
+        graph.ours.insert(package.name.to_string(), directory.as_str().replace('\\', "/"));
+        for dependency in &package.dependencies {
+            let tests_only = dependency.kind == DependencyKind::Development;
+            graph.arrows.insert((package.name.to_string(), dependency.name.clone(), tests_only));
+        }
+    }
+    let names: BTreeMap<_, _> =
+        metadata.packages.iter().map(|package| (&package.id, package.name.to_string())).collect();
+    for node in metadata.resolve.iter().flat_map(|resolve| &resolve.nodes) {
+        let Some(from) = names.get(&node.id) else { continue };
+        let built = graph.built.entry(from.clone()).or_default();
+        for dependency in &node.deps {
+            // What a build script or a macro needs is not part of the program.
+            if dependency.dep_kinds.iter().any(|kind| kind.kind == DependencyKind::Normal)
+                && let Some(to) = names.get(&dependency.pkg)
+            {
+                built.insert(to.clone());
+            }
+        }
+    }
+    graph
+}
+
+fn check(graph: &Graph) -> Vec<String> {
     let mut problems = Vec::new();
-    for package in packages {
-        let Some((_, allowed)) = ARROWS.iter().find(|(name, _)| *name == package.name.as_str()) else { continue };
-        let inside = package
-            .dependencies
-            .iter()
-            .filter(|dependency| dependency.kind != DependencyKind::Development)
-            .filter(|dependency| names.contains(&dependency.name.as_str()));
-        for dependency in inside.filter(|dependency| !allowed.contains(&dependency.name.as_str())) {
-            problems.push(format!(
-                "{} depends on {}; it may depend on {}",
-                package.name,
-                dependency.name,
-                if allowed.is_empty() { "no crate of the workspace".to_owned() } else { allowed.join(", ") }
-            ));
+    for (name, directory) in &graph.ours {
+        if row(name, directory).is_none() {
+            problems.push(format!("{name} ({directory}) has no row in ROWS in xtask/src/deps.rs"));
+        }
+    }
+    for (from, to, tests_only) in &graph.arrows {
+        let (Some(from_directory), Some(to_directory)) = (graph.ours.get(from), graph.ours.get(to)) else { continue };
+        let Some(row) = row(from, from_directory) else { continue };
+        let allowed = |list: &[&str]| list.iter().any(|word| *word == ANY || is(word, to, to_directory));
+        if !(allowed(row.may) || *tests_only && allowed(row.tests_may)) {
+            let tests = if *tests_only { " in its tests" } else { "" };
+            problems.push(format!("{from} must not depend on {to}{tests}: it may depend on {}", listed(row.may)));
+        }
+    }
+    for (who, forbidden, why) in OUT_OF_REACH {
+        for (name, _) in graph.ours.iter().filter(|(name, directory)| is(who, name, directory)) {
+            for target in *forbidden {
+                if let Some(way) = way(graph, name, target) {
+                    problems.push(format!("{name} must not reach {target} ({why}): {}", way.join(" → ")));
+                }
+            }
         }
     }
     problems
 }
 
-/// The ways from core to what it may not reach.
-fn far_from_core(metadata: &Metadata) -> Vec<String> {
-    let Some(resolve) = &metadata.resolve else { return Vec::new() };
-    let nodes: BTreeMap<_, _> = resolve.nodes.iter().map(|node| (&node.id, node)).collect();
-    let names: BTreeMap<_, &str> =
-        metadata.packages.iter().map(|package| (&package.id, package.name.as_str())).collect();
-    let name = |id: &PackageId| names.get(id).copied().unwrap_or_default();
-    let Some(core) = resolve.nodes.iter().find(|node| name(&node.id) == "lineup-core") else { return Vec::new() };
-    let (mut seen, mut next) = (BTreeMap::from([(&core.id, vec![name(&core.id)])]), vec![&core.id]);
-    while let Some(id) = next.pop() {
-        let way = seen[id].clone();
-        let normal =
-            nodes[id].deps.iter().filter(|dep| dep.dep_kinds.iter().any(|kind| kind.kind == DependencyKind::Normal));
-        for dep in normal {
-            if !seen.contains_key(&dep.pkg) {
-                let mut way = way.clone();
-                way.push(name(&dep.pkg));
-                seen.insert(&dep.pkg, way);
-                next.push(&dep.pkg);
+fn row(name: &str, directory: &str) -> Option<&'static Row> {
+    ROWS.iter().find(|row| is(row.who, name, directory))
+}
+
+/// Whether a word of the table means this package.
+fn is(word: &str, name: &str, directory: &str) -> bool {
+    if word.ends_with('/') { directory.starts_with(word) } else { word == name }
+}
+
+fn listed(words: &[&str]) -> String {
+    if words.is_empty() { "no crate of the repository".to_owned() } else { words.join(", ") }
+}
+
+/// The shortest way from a package to another, if there is one.
+fn way(graph: &Graph, from: &str, to: &str) -> Option<Vec<String>> {
+    let mut seen = BTreeSet::from([from.to_owned()]);
+    let mut ways = std::collections::VecDeque::from([vec![from.to_owned()]]);
+    while let Some(way) = ways.pop_front() {
+        let here = way.last()?;
+        if here == to {
+            return Some(way);
+        }
+        for next in graph.built.get(here).into_iter().flatten() {
+            if seen.insert(next.clone()) {
+                ways.push_back(way.iter().chain([next]).cloned().collect());
             }
         }
     }
-    let reached = seen.into_values().filter(|way| way.last().is_some_and(|last| FAR_FROM_CORE.contains(last)));
-    reached.map(|way| format!("core may not reach this: {}", way.join(" -> "))).collect()
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OURS: &[(&str, &str)] = &[
+        ("lineup-model", "crates/model"),
+        ("lineup-core", "crates/core"),
+        ("lineup-ports", "crates/ports"),
+        ("lineup-runtime", "crates/runtime"),
+        ("lineup-sdk", "crates/sdk"),
+        ("lineup-testkit", "crates/testkit"),
+        ("lineup-sql", "crates/adapters/sql"),
+        ("lineup-web", "crates/adapters/web"),
+        ("lineup-pomodoro", "miniapps/pomodoro"),
+        ("lineup", "hosts/cli"),
+        ("xtask", "xtask"),
+    ];
+
+    /// The problems of a repository with these arrows; a name that begins with `test:` is for tests alone.
+    fn problems(arrows: &[(&str, &str)]) -> Vec<String> {
+        let mut graph = Graph {
+            ours: OURS.iter().map(|(name, directory)| ((*name).to_owned(), (*directory).to_owned())).collect(),
+            ..Graph::default()
+        };
+        for (from, to) in arrows {
+            let tests_only = to.starts_with("test:");
+            let to = to.trim_start_matches("test:");
+            graph.arrows.insert(((*from).to_owned(), to.to_owned(), tests_only));
+            if !tests_only {
+                graph.built.entry((*from).to_owned()).or_default().insert(to.to_owned());
+            }
+        }
+        check(&graph)
+    }
+
+    #[test]
+    fn arrows_that_point_inwards_are_no_problem() {
+        let arrows = [
+            ("lineup-core", "lineup-model"),
+            ("lineup-ports", "lineup-core"),
+            ("lineup-ports", "async-trait"),
+            ("lineup-runtime", "lineup-ports"),
+            ("lineup-runtime", "tokio"),
+            ("lineup-runtime", "test:lineup-testkit"),
+            ("lineup-sql", "lineup-ports"),
+            ("lineup-sql", "sqlx"),
+            ("lineup-pomodoro", "lineup-sdk"),
+            ("lineup", "lineup-sql"),
+            ("xtask", "lineup-pomodoro"),
+        ];
+        assert_eq!(problems(&arrows), Vec::<String>::new());
+    }
+
+    #[test]
+    fn every_arrow_that_points_the_wrong_way_is_named() {
+        let wrong = [
+            ("lineup-model", "lineup-core"),
+            ("lineup-core", "lineup-ports"),
+            ("lineup-ports", "lineup-runtime"),
+            ("lineup-runtime", "lineup-sql"),
+            ("lineup-runtime", "lineup-testkit"),
+            ("lineup-sql", "lineup-runtime"),
+            ("lineup-sql", "lineup-web"),
+            ("lineup-sql", "test:lineup-web"),
+            ("lineup-sdk", "lineup-core"),
+            ("lineup-pomodoro", "lineup-model"),
+            ("lineup-pomodoro", "lineup-runtime"),
+            ("xtask", "lineup-runtime"),
+            ("lineup-core", "test:lineup-testkit"),
+        ];
+        for (from, to) in wrong {
+            let found = problems(&[(from, to)]);
+            let expected = format!("{from} must not depend on {}", to.trim_start_matches("test:"));
+            assert!(found.iter().any(|problem| problem.starts_with(&expected)), "{from} → {to}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn core_reaches_no_runtime_however_long_the_way() {
+        for target in ["tokio", "sqlx", "async-trait", "rand", "tracing"] {
+            let found = problems(&[("lineup-core", "small"), ("small", "smaller"), ("smaller", target)]);
+            assert_eq!(found.len(), 1, "{found:?}");
+            assert!(found[0].ends_with(&format!("lineup-core → small → smaller → {target}")), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn a_miniapp_reaches_no_async_runtime_and_no_network() {
+        for target in ["tokio", "reqwest", "axum"] {
+            assert_eq!(problems(&[("lineup-pomodoro", target)]).len(), 1, "{target}");
+        }
+    }
+
+    #[test]
+    fn a_crate_without_a_row_is_a_problem() {
+        let mut graph = Graph::default();
+        graph.ours.insert("lineup-new".to_owned(), "crates/new".to_owned());
+        assert_eq!(check(&graph), ["lineup-new (crates/new) has no row in ROWS in xtask/src/deps.rs"]);
+    }
 }
