@@ -31,13 +31,17 @@ pub(crate) struct Manifests {
 /// Writes or checks every manifest. Answers with a line for people.
 pub(crate) fn run(command: &Manifests) -> Result<String, String> {
     let root = root();
-    let mut problems = unlisted(&root)?;
-    let mut written = Vec::new();
-    for MiniApp { directory, bundle } in MINIAPPS {
+    let unlisted = unlisted(&root)?;
+    if unlisted.is_empty() { bring(&root, &MINIAPPS, command.check) } else { Err(unlisted.join("\n")) }
+}
+
+fn bring(root: &Path, miniapps: &[MiniApp], check: bool) -> Result<String, String> {
+    let (mut problems, mut written) = (Vec::new(), Vec::new());
+    for MiniApp { directory, bundle } in miniapps {
         let file = root.join(directory).join("manifest.json");
         match text_of(&bundle()) {
             Ok(text) if fs::read_to_string(&file).is_ok_and(|committed| committed == text) => {}
-            Ok(_) if command.check => problems.push(format!(
+            Ok(_) if check => problems.push(format!(
                 "{directory}/manifest.json differs from the source; run `cargo xtask manifests` and commit it"
             )),
             Ok(text) => {
@@ -49,7 +53,7 @@ pub(crate) fn run(command: &Manifests) -> Result<String, String> {
     }
     match (problems.is_empty(), written.is_empty()) {
         (false, _) => Err(problems.join("\n")),
-        (true, true) => Ok(format!("{} manifests say what their sources say", MINIAPPS.len())),
+        (true, true) => Ok(format!("{} manifests say what their sources say", miniapps.len())),
         (true, false) => Ok(format!("wrote {}", written.join(", "))),
     }
 }
@@ -93,4 +97,83 @@ fn unlisted(root: &Path) -> Result<Vec<String>, String> {
 /// The root of the repository.
 pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lives in a directory of the repository").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    mod unfit {
+        use lineup_sdk::prelude::*;
+
+        /// Free keys.
+        #[derive(Deserialize, JsonSchema)]
+        pub struct Labels {
+            /// The labels.
+            pub labels: std::collections::BTreeMap<String, String>,
+        }
+
+        define_agent_tools! {
+            app Unfit in "unfit";
+
+            /// The user labels something.
+            action label(Labels) { handler: Unfit::label }
+        }
+
+        impl Unfit {
+            async fn label(&self, _sdk: &Sdk, action: Action<Labels>) -> ActionResult {
+                drop(action.input.labels);
+                Ok(())
+            }
+        }
+    }
+
+    const POMODORO: [MiniApp; 1] = [MiniApp { directory: "pomodoro", bundle: lineup_pomodoro::bundle }];
+
+    fn a_crate() -> tempfile::TempDir {
+        let root = tempfile::tempdir().expect("a directory can be made");
+        fs::create_dir_all(root.path().join("pomodoro/src")).unwrap();
+        fs::write(root.path().join("pomodoro/src/lib.rs"), "").unwrap();
+        root
+    }
+
+    #[test]
+    fn inv_2_a_manifest_is_written_once_and_then_stands() {
+        let root = a_crate();
+        assert_eq!(bring(root.path(), &POMODORO, false), Ok("wrote pomodoro/manifest.json".into()));
+        let text = fs::read_to_string(root.path().join("pomodoro/manifest.json")).unwrap();
+        let stands = Ok("1 manifests say what their sources say".into());
+        assert_eq!(bring(root.path(), &POMODORO, true), stands);
+        assert_eq!(bring(root.path(), &POMODORO, false), stands);
+        assert_eq!(fs::read_to_string(root.path().join("pomodoro/manifest.json")).unwrap(), text);
+        assert!(lineup_pomodoro::bundle().verified_against(&text).is_ok());
+    }
+
+    #[test]
+    fn inv_2_drift_fails_the_check_with_the_command_that_mends_it_and_writes_nothing() {
+        let root = a_crate();
+        let file = root.path().join("pomodoro/manifest.json");
+        assert!(bring(root.path(), &POMODORO, true).is_err_and(|said| said.contains("run `cargo xtask manifests`")));
+        assert!(!file.exists());
+        bring(root.path(), &POMODORO, false).unwrap();
+        let drifted = fs::read_to_string(&file).unwrap().replace("1440", "1441");
+        fs::write(&file, &drifted).unwrap();
+        assert!(bring(root.path(), &POMODORO, true).is_err_and(|said| said.contains("pomodoro/manifest.json differs")));
+        assert_eq!(fs::read_to_string(&file).unwrap(), drifted);
+    }
+
+    #[test]
+    fn inv_5_what_cannot_be_published_is_named_with_its_crate_type_and_field() {
+        let root = a_crate();
+        let unfit = [MiniApp { directory: "unfit", bundle: unfit::bundle }];
+        let said = bring(root.path(), &unfit, false).unwrap_err();
+        for part in ["unfit: ", "action `label`", "`Labels`", "`labels`"] {
+            assert!(said.contains(part), "{part} in {said}");
+        }
+    }
+
+    #[test]
+    fn every_miniapp_of_the_repository_is_listed() {
+        assert_eq!(unlisted(&root()), Ok(Vec::new()));
+    }
 }

@@ -1,7 +1,7 @@
 //! The macros of `lineup-sdk`; authors use them through its prelude.
 //!
-//! The way of a declaration: [`parse`] reads tokens into clauses, [`validate`] reads clauses into
-//! facts, [`expand`] writes Rust. Each collects its mistakes in [`mistake::Mistakes`] and goes on,
+//! The way of a declaration: `parse` reads tokens into clauses, `validate` reads clauses into
+//! facts, `expand` writes Rust. Each collects its mistakes in `mistake::Mistakes` and goes on,
 //! so that an author hears of all of them at once. To add a clause, add it to a table in
 //! `validate/`, to the facts in `facts.rs`, and to `expand.rs`; then write the mistake that it makes
 //! possible into `crates/sdk/tests/ui/fail`.

@@ -11,8 +11,8 @@ use crate::{Sdk, SdkError};
 ///
 /// Inside a handler each write has a step key: its kind and a count (`session.write#2`), so that a
 /// handler that runs again after a crash gets the recorded answers and nothing happens twice
-/// (DUR-4). Where the order of writes can differ between two runs, name the step with
-/// [`Request::step`].
+/// (DUR-4). A write that is refused uses no step: asking again is asking under the same key. Where the
+/// order of writes can differ between two runs, name the step with [`Request::step`].
 #[must_use = "a request is sent when it is awaited"]
 pub struct Request<T> {
     sdk: Sdk,
@@ -47,8 +47,18 @@ impl<T: Send + 'static> IntoFuture for Request<T> {
     fn into_future(self) -> Self::IntoFuture {
         let Self { sdk, kind, named, build, read } = self;
         // The key is taken here and not in the future: requests count in the order of their await.
-        let request = sdk.step(kind, named).and_then(build);
-        Box::pin(async move { sdk.ask(request?, read).await })
+        let step = sdk.step(kind, named);
+        Box::pin(async move {
+            let step = step?;
+            let answer = match build(step.clone()) {
+                Ok(request) => sdk.ask(request, read).await,
+                Err(error) => Err(error),
+            };
+            if let (Err(_), Some(step)) = (&answer, &step) {
+                sdk.release(kind, step);
+            }
+            answer
+        })
     }
 }
 

@@ -100,7 +100,7 @@ impl Sdk {
         let Some(name) = named else {
             let count = steps.counted.entry(kind).or_insert(0);
             *count += 1;
-            return Ok(Some(Step(format!("{kind}#{count}"))));
+            return Ok(Some(Step(counted(kind, *count))));
         };
         if name.is_empty() || name.len() > STEP_BYTES || name.contains('#') {
             return Err(SdkError::failed(
@@ -117,9 +117,19 @@ impl Sdk {
         Ok(Some(Step(name)))
     }
 
-    /// Gives a named step back after a refusal that changed nothing, for another try.
-    pub(crate) fn release_step(&self, name: &str) {
-        self.shared.steps.lock().unwrap_or_else(PoisonError::into_inner).named.remove(name);
+    /// Gives the key of a refused write back, so that another try has the same one as in a run that
+    /// was never refused.
+    pub(crate) fn release(&self, kind: &'static str, Step(key): &Step) {
+        let mut steps = self.shared.steps.lock().unwrap_or_else(PoisonError::into_inner);
+        if steps.named.remove(key) {
+            return;
+        }
+        // With several writes in flight only the last key can be given back.
+        if let Some(count) = steps.counted.get_mut(kind)
+            && *key == counted(kind, *count)
+        {
+            *count -= 1;
+        }
     }
 
     pub(crate) async fn ask<T>(
@@ -132,6 +142,10 @@ impl Sdk {
             SdkError::from(Fault::new(ErrorCode::Internal, "the Runtime answered another question than was asked"))
         })
     }
+}
+
+fn counted(kind: &str, count: u32) -> String {
+    format!("{kind}#{count}")
 }
 
 impl std::fmt::Debug for Sdk {

@@ -33,6 +33,8 @@ pub enum Way {
     Busily,
     /// It names a step twice.
     Clumsily,
+    /// It writes until it is let.
+    Stubbornly,
 }
 
 /// What came of it.
@@ -76,6 +78,10 @@ impl Desk {
                 sdk.session().write(0, &json!({ "a": 1, "b": null })).await?;
                 sdk.session().write(1, &json!({ "a": 2 })).step("second").await?;
                 sdk.lifecycle().request_foreground().await?;
+            }
+            Way::Stubbornly => {
+                while sdk.session().write(0, &json!({ "a": 1 })).await.is_err() {}
+                while sdk.session().write(1, &json!({ "a": 2 })).step("named").await.is_err() {}
             }
             Way::Clumsily => {
                 sdk.session().write(0, &json!({})).step("one").await?;
@@ -167,6 +173,15 @@ fn dur_4_each_write_of_a_handler_has_a_step_key_of_its_kind_and_count_or_its_nam
     let again = Port::default();
     deliver(&bundle(), &again, call("work", json!({ "way": "busily" }))).unwrap();
     assert_eq!(again.requests(), port.requests(), "a second run asks for the same");
+}
+
+#[test]
+fn dur_4_a_refused_write_is_tried_again_under_the_same_key() {
+    let port = Port::default();
+    port.state().overtaken = 2;
+    deliver(&bundle(), &port, call("work", json!({ "way": "stubbornly" }))).unwrap();
+    let steps: Vec<String> = port.requests().iter().filter_map(step_of).collect();
+    assert_eq!(steps, ["session.write#1", "session.write#1", "session.write#1", "named"]);
 }
 
 #[test]

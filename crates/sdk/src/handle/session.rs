@@ -68,9 +68,8 @@ impl Session<'_> {
             }
             match self.write(revision, &data).step(step).await {
                 Ok(revision) => return Ok(Snapshot { revision, data }),
-                // Another write came first: a refused write has used no step.
+                // Another write came first.
                 Err(error) if error.code == ErrorCode::SessionRevisionConflict && attempt < UPDATE_ATTEMPTS => {
-                    self.sdk.release_step(step);
                     attempt += 1;
                 }
                 Err(error) => return Err(error),
