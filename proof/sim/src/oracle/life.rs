@@ -1,0 +1,287 @@
+//! Activations, operations, focus, time, entries: dump against dump, and handler starts against the last dump.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::schema::canonical;
+use super::{Oracle, Tables, list, number, outcome, receipts, text};
+
+const SOURCES: [&str; 5] = ["agent_tool", "ui_action", "host_lifecycle", "miniapp", "runtime"];
+const MAX_WAITING: usize = 100;
+const MAX_WAITING_IN_ALL: usize = 10_000;
+const MAX_FOCUS: usize = 32;
+const MAX_DEADLINE_MS: i64 = 24 * 60 * 60 * 1000;
+const MAX_ATTEMPTS: usize = 3;
+
+fn names(value: &Value, key: &str) -> Vec<String> {
+    list(value, key).iter().filter_map(Value::as_str).map(str::to_owned).collect()
+}
+fn ended(call: Option<&Value>) -> Option<&Value> {
+    call.and_then(outcome)
+}
+
+impl Oracle {
+    pub(super) fn check_life(&mut self, prev: &Tables, now: &Tables) {
+        let (before, after) = (number(&prev.raw, "effective_ms"), number(&now.raw, "effective_ms"));
+        self.log.check("I38", after >= before, "the stored clock went back", &json!([before, after]));
+        self.activations(prev, now);
+        self.operations(prev, now);
+        self.focus(prev, now);
+        self.foreground_starts(prev, now);
+        self.audit(now);
+    }
+
+    fn activations(&mut self, prev: &Tables, now: &Tables) {
+        let (mut live, mut in_all) = (BTreeSet::new(), 0);
+        for row in now.rows("activations") {
+            let (state, waiting, instance) = (text(row, "state"), names(row, "waiting"), text(row, "instance"));
+            let old = prev.get("activations", text(row, "id"));
+            let was = old.map_or("none", |old| text(old, "state"));
+            if was != state {
+                let edge = match was {
+                    "none" => state != "closed",
+                    "starting" => matches!(state, "ready" | "failed" | "cancelled"),
+                    "ready" => state == "closed",
+                    _ => false,
+                };
+                self.log.check("I24", edge, "not an edge of the activation", &json!([was, row]));
+            }
+            if matches!(state, "starting" | "ready") {
+                self.log.check("I25", live.insert(instance), "two live activations of one instance", row);
+            }
+            if !waiting.is_empty() {
+                self.log.check("I26", state == "starting", "calls wait on an ended activation", row);
+                self.log.check("I29", waiting.len() <= MAX_WAITING, "too many calls wait", row);
+            }
+            in_all += waiting.len();
+            let Some(old) = old else { continue };
+            for key in names(old, "waiting") {
+                let (then, call) = (prev.get("calls", &key), now.get("calls", &key));
+                if ended(then).is_none()
+                    && ended(call).is_some_and(|o| o["status"] == "expired" || o["status"] == "cancelled")
+                {
+                    self.log.check("I30", !self.invoked.contains_key(&key), "a call that never ran was running", row);
+                }
+                if was == "starting" && matches!(state, "failed" | "cancelled") {
+                    let code = ended(call).map_or("", |o| text(o, "code"));
+                    let causing = row["causing"] == key.as_str();
+                    let told = ended(call).is_some_and(|o| {
+                        causing
+                            || matches!(text(o, "status"), "expired" | "cancelled")
+                            || code.starts_with("app_")
+                            || matches!(code, "host_unavailable" | "lifecycle_denied")
+                    });
+                    self.log.check("I28", told && waiting.is_empty(), "an activation ended without its calls", row);
+                }
+            }
+        }
+        for row in now.rows("activations").iter().filter(|row| row["state"] == "starting") {
+            self.queues.insert(text(row, "instance").to_owned(), names(row, "waiting"));
+        }
+        if in_all > 0 {
+            self.log.check("I29", in_all <= MAX_WAITING_IN_ALL, "too many calls wait in the workspace", &json!(in_all));
+        }
+    }
+
+    /// A handler was started: for a durable, unfinished call, in order, as the next numbered attempt.
+    pub(super) fn handler_started(&mut self, key: &str, generation: u64) {
+        let call = self.last.get("calls", key);
+        let shown = call.cloned().unwrap_or_else(|| json!(key));
+        self.log.check("I62", call.is_some(), "a handler runs for a call that was not accepted", &shown);
+        if ended(call).is_some() {
+            self.log.check("I30", false, "a handler runs for an ended call", &shown);
+        }
+        let earlier = self.invoked.entry(key.to_owned()).or_default();
+        self.log.check("I3", earlier.iter().all(|g| *g < generation), "an attempt is not numbered on", &shown);
+        earlier.push(generation);
+        if earlier.len() > 1 {
+            self.log.check("DUR-4", earlier.len() <= MAX_ATTEMPTS, "too many deliveries", &shown);
+            return;
+        }
+        let kind = |key: &str| {
+            let tool = self.tools.get(text(self.last.get("calls", key)?, "tool"))?;
+            Some((tool["readiness"].clone(), tool["executor"].to_string().contains("miniapp_sdk")))
+        };
+        let queue = self.queues.get(text(&shown, "instance"));
+        if let Some((queue, at)) = queue.and_then(|q| Some((q, q.iter().position(|k| k == key)?))) {
+            let passed = queue[..at].iter().any(|other| {
+                let waits = self.last.get("calls", other).is_some_and(|row| outcome(row).is_none());
+                waits && kind(other) == kind(key) && !self.invoked.contains_key(other)
+            });
+            self.log.check("ACT-3", !passed, "a call was delivered before an earlier one", &shown);
+        }
+    }
+
+    fn operations(&mut self, prev: &Tables, now: &Tables) {
+        let (mut calls, mut exclusive) = (BTreeSet::new(), BTreeSet::new());
+        for row in now.rows("operations") {
+            let (id, state) = (text(row, "id").to_owned(), text(row, "state"));
+            let call = now.get("calls", text(row, "call"));
+            self.log.check("I3", calls.insert(text(row, "call").to_owned()), "two operations of one call", row);
+            if state == "running" {
+                let among = match text(row, "exclusive") {
+                    "workspace" => Some(text(row, "app_scope").to_owned()),
+                    "conversation" => Some(format!("{} {}", text(row, "app_scope"), text(row, "conversation"))),
+                    _ => None,
+                };
+                if let Some(among) = among {
+                    self.log.check("OP-3", exclusive.insert(among), "two exclusive operations run", row);
+                }
+                if self.disturbed && row["ends_on_leaving"] == true && prev.get("operations", &id).is_some() {
+                    self.log.check("HST-2", true, "", row);
+                }
+            } else {
+                self.log.check("I32", ended(call).is_some(), "an operation ended without its call", row);
+            }
+            let old = prev.get("operations", &id);
+            match old {
+                None => self.operation_created(row, call),
+                Some(old) => {
+                    let kept = old["deadline_at"] == row["deadline_at"] && old["created_at"] == row["created_at"];
+                    self.log.check("I33", kept, "a deadline moved", row);
+                    if old["state"] != "running" {
+                        self.log.check("I31", old["state"] == row["state"], "a terminal operation changed", row);
+                    }
+                }
+            }
+            if state != "running" && old.is_none_or(|old| old["state"] != row["state"]) {
+                self.operation_ended(prev, now, row, old.is_some());
+            }
+        }
+        for row in prev.rows("operations") {
+            let kept = now.get("operations", text(row, "id")).is_some();
+            self.log.check(if self.recovering { "I39" } else { "I31" }, kept, "an operation was lost", row);
+            if self.recovering && row["state"] == "running" {
+                let state = now.get("operations", text(row, "id")).map_or("", |row| text(row, "state"));
+                let own = state == "running" || (state == "completed" && self.clock >= number(row, "deadline_at"));
+                self.log.check("I39", own || self.acted, "recovery ended an operation", row);
+            }
+        }
+    }
+
+    fn operation_created(&mut self, row: &Value, call: Option<&Value>) {
+        self.marks.insert(text(row, "id").to_owned(), self.leavings_before[0]);
+        if let Some(deadline) = row["deadline_at"].as_i64() {
+            let created = number(row, "created_at");
+            let sane = created < deadline && deadline <= created + MAX_DEADLINE_MS;
+            self.log.check("I33", sane, "not a deadline", row);
+        }
+        let Some(call) = call else { return };
+        let line = (text(row, "instance").to_owned(), text(call, "tool").to_owned());
+        let last = self.last_op.entry(line).or_insert(i64::MIN);
+        self.log.check("I27", number(call, "order") >= *last, "operations start out of order", row);
+        *last = (*last).max(number(call, "order"));
+    }
+
+    fn operation_ended(&mut self, prev: &Tables, now: &Tables, row: &Value, ran: bool) {
+        let (id, state) = (text(row, "id"), text(row, "state"));
+        let result = ended(now.get("calls", text(row, "call")));
+        let settled_before = ended(prev.get("calls", text(row, "call"))).is_some();
+        self.log.check("OP-2", result.is_some() && !settled_before, "not one commit with the outcome", row);
+        let deadline = row["deadline_at"].as_i64();
+        if let (Some(deadline), "completed") = (deadline, state) {
+            let fired = self.fired.entry(id.to_owned()).or_default();
+            *fired += 1;
+            self.log.check("I36", *fired == 1, "a deadline fired twice", row);
+            let due = self.clock >= deadline && number(&now.raw, "effective_ms") >= deadline;
+            self.log.check("I34", due, "completed before its deadline", row);
+            self.log.check("OP-4", due && number(row, "ended_at") >= deadline, "completed before its deadline", row);
+        }
+        // The deadline passed while nothing ran: it is completed, late, as of the deadline.
+        let missed =
+            deadline.is_some_and(|deadline| self.recovering && self.restart_clock.is_some_and(|at| at >= deadline));
+        if missed && ran {
+            let late = state == "completed" && row["late"] == true && row["ended_at"] == row["deadline_at"];
+            self.log.check("OP-4", late, "a deadline missed while down was not completed late", row);
+        }
+        if state == "interrupted" && ran {
+            let left = self.leavings > self.marks.get(id).copied().unwrap_or(0);
+            let by_call = now.rows("calls").iter().any(|call| {
+                call["key"] != row["call"]
+                    && ["conversation", "app_scope"].iter().all(|k| call[k] == row[k])
+                    && outcome(call).is_some()
+                    && ended(prev.get("calls", text(call, "key"))).is_none()
+            });
+            let says_left = result.is_some_and(|o| o["result"]["by"] == "left");
+            let by_rule = result.is_some_and(|o| o["status"] != "completed");
+            let fair = if says_left { left } else { left || by_call || by_rule };
+            self.log.check("HST-2", fair, "interrupted though nobody left or asked", row);
+        }
+    }
+
+    fn focus(&mut self, prev: &Tables, now: &Tables) {
+        let (old, new) = (names(&prev.raw, "focus"), names(&now.raw, "focus"));
+        let live = |id: &String| now.get("instances", id).is_some_and(|row| row["state"] != "closed");
+        if !new.is_empty() {
+            let distinct = new.iter().collect::<BTreeSet<_>>().len() == new.len();
+            let sound = distinct && new.len() <= MAX_FOCUS && new.iter().all(live);
+            self.log.check("I56", sound, "the focus stack is not a set of live instances", &now.raw["focus"]);
+        }
+        if self.recovering && !self.acted && !old.is_empty() {
+            let kept: Vec<_> = old.iter().filter(|id| live(id)).cloned().collect();
+            self.log.check("I58", new == kept, "the focus changed over a restart", &json!([old, new]));
+        }
+        let Some(top) = prev.top() else { return };
+        for row in now.rows("operations").iter().filter(|row| row["instance"] == top && row["state"] == "running") {
+            let ran = prev.get("operations", text(row, "id")).is_some();
+            if !ran || row["needs_foreground"] != true {
+                continue;
+            }
+            let left = self.leavings > self.marks.get(text(row, "id")).copied().unwrap_or(0);
+            if now.top() == Some(top) {
+                let wanted = now.rows("calls").iter().any(|call| {
+                    let tool = self.tools.get(text(call, "tool"));
+                    call["instance"] != top
+                        && outcome(call).is_none()
+                        && tool.is_some_and(|tool| tool["readiness"] == "foreground_required")
+                });
+                if wanted {
+                    self.log.check("ACT-10", true, "", row);
+                }
+            } else if !left {
+                self.log.check("ACT-10", false, "a foreground-bound operation was covered and nobody left", row);
+            } else if row["ends_on_leaving"] == true {
+                self.log.check("HST-2", false, "the user left and the operation runs on", row);
+            }
+        }
+    }
+
+    /// HST-3: `started` of a tool that needs the foreground follows a confirmation of the attempt.
+    fn foreground_starts(&mut self, prev: &Tables, now: &Tables) {
+        for call in now.rows("calls") {
+            let started = |call: &Value| receipts(call).iter().any(|row| row["stage"] == "started");
+            let before = prev.get("calls", text(call, "key")).is_some_and(started);
+            let tool = self.tools.get(text(call, "tool"));
+            if before || !started(call) || tool.is_none_or(|tool| tool["readiness"] != "foreground_required") {
+                continue;
+            }
+            let instance = text(call, "instance");
+            let confirmed = [prev, now].iter().filter_map(|tables| tables.get("instances", instance)).any(|row| {
+                !row["attempt"].is_null() && self.confirmed.contains(&(instance.to_owned(), canonical(&row["attempt"])))
+            });
+            self.log.check("HST-3", confirmed, "`started` without a confirmed foreground", call);
+        }
+    }
+
+    fn audit(&mut self, now: &Tables) {
+        for row in now.rows("audit") {
+            let seq = number(row, "seq");
+            if let Some(old) = self.audit.get(&seq) {
+                self.log.check("DUR-5", old == row, "an audit row changed", row);
+                continue;
+            }
+            let grows = self.audit.last_key_value().is_none_or(|(last, _)| seq > *last);
+            self.log.check("DUR-5", grows, "audit is not appended", row);
+            let call = now.get("calls", text(row, "call"));
+            let is_agent = self.agents.iter().any(|(agent, _)| agent == text(row, "actor"));
+            let entry = match text(row, "source") {
+                "agent_tool" => call.map_or(is_agent || row["actor"].is_null(), |call| row["actor"] == call["agent"]),
+                "ui_action" | "host_lifecycle" | "miniapp" => !is_agent,
+                other => SOURCES.contains(&other),
+            };
+            self.log.check("I63", entry, "one entry poses as another", row);
+            self.audit.insert(seq, row.clone());
+        }
+    }
+}

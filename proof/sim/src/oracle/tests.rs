@@ -1,0 +1,211 @@
+//! For every invariant, ways to spoil a correct history that must be caught.
+
+use serde_json::json;
+
+use super::schema::valid;
+use super::story::{History, history, invoke, refusal};
+
+type Spoil = fn(&mut History);
+
+/// The invariant that must be reported, and what breaks it.
+const FAULTS: &[(&str, Spoil)] = &[
+    ("I1", |h| {
+        let twin = h.copy("starting")["calls"][0].clone();
+        h.at("starting")["calls"].as_array_mut().unwrap().push(twin);
+    }),
+    ("I2", |h| h.row("started", "calls", 0)["input"] = json!({"n":2})),
+    ("I3", |h| {
+        let mut twin = h.copy("started")["operations"][0].clone();
+        twin["id"] = json!("o9");
+        h.at("started")["operations"].as_array_mut().unwrap().push(twin);
+    }),
+    ("I3", |h| h.at("draw second again")["generation"] = json!(1)),
+    ("I4", |h| {
+        let mut again = h.copy("starting")["outbox"][0].clone();
+        again["seq"] = json!(99);
+        h.at("show waits")["outbox"].as_array_mut().unwrap().push(again);
+    }),
+    ("I4", |h| h.row("show waits", "calls", 1)["instance"] = json!("i9")),
+    ("I5", |h| h.drop("hear calm repeat")),
+    ("I6", |h| {
+        let early = h.copy("hear started");
+        h.before("started", "got", early);
+    }),
+    ("I7", |h| {
+        let mut receipt = h.copy("hear ready");
+        receipt["id"] = json!("r99");
+        h.before("late", "got", receipt);
+    }),
+    ("I8", |h| h.at("conflict")["input"] = json!({"n":2})),
+    ("I9", |h| h.row("drawn", "calls", 1)["status"] = json!("running")),
+    ("I10", |h| h.row("quiet", "calls", 1)["journal"][2]["result"] = json!({"status":"completed"})),
+    ("I11", |h| h.row("show fails", "calls", 3)["journal"][2]["code"] = json!("oops")),
+    ("I12", |h| h.at("hear started")["status"] = json!("completed")),
+    ("I12", |h| h.row("started", "calls", 0)["journal"][1]["stage"] = json!("completed")),
+    ("I13", |h| h.row("started", "calls", 0)["journal"][1]["seq"] = json!(3)),
+    ("I14", |h| h.row("drawn", "outbox", 0)["message_id"] = json!("r60")),
+    ("I16", |h| h.at("starting")["audit"] = json!([])),
+    ("I16", |h| h.at("second dies")["focus"] = json!([])),
+    ("I24", |h| h.row("show waits", "activations", 1)["state"] = json!("failed")),
+    ("I25", |h| h.row("show waits", "activations", 2)["instance"] = json!("i2")),
+    ("I26", |h| h.row("board ready", "activations", 1)["waiting"] = json!(["K3"])),
+    ("I27", |h| h.row("completed", "calls", 4)["order"] = json!(0)),
+    ("I28", |h| h.row("show fails", "calls", 3)["journal"].as_array_mut().unwrap().truncate(2)),
+    ("I29", |h| h.row("drawing waits", "activations", 1)["waiting"] = json!(vec!["K2"; 101])),
+    ("I30", |h| h.before("calm", "invoke", json!({"id":"K4"}))),
+    ("I31", |h| h.row("left", "operations", 0)["state"] = json!("interrupted")),
+    ("I32", |h| h.row("started", "operations", 0)["state"] = json!("interrupted")),
+    ("I32", |h| h.row("completed", "operations", 0)["state"] = json!("running")),
+    ("I33", |h| h.row("drawn", "operations", 0)["deadline_at"] = json!(200)),
+    ("I33", |h| h.row("started", "operations", 0)["deadline_at"] = json!(86_400_001)),
+    ("I34", |h| *h.at("the deadline") = json!(99)),
+    ("I35", |h| {
+        h.row("left", "operations", 0)["state"] = json!("running");
+    }),
+    ("I36", |h| h.row("quiet", "operations", 0)["state"] = json!("running")),
+    ("I37", |h| h.row("show waits", "calls", 1)["journal"][2]["result"] = json!({"status":"not_started"})),
+    ("I38", |h| h.at("left")["effective_ms"] = json!(99)),
+    ("I39", |h| h.row("recovered", "operations", 0)["state"] = json!("failed")),
+    ("I44", |h| h.row("started", "outbox", 0)["call"] = json!("K7")),
+    ("I45", |h| h.at("hear repeat")["note"] = json!(1)),
+    ("I46", |h| h.at("starting")["outbox"] = json!([{"message_id":"gone","kind":"other","seq":0}])),
+    ("I47", |h| {
+        let at = h.0.iter().position(|step| step.0 == "hear waits").unwrap();
+        h.0.swap(at, at + 1);
+    }),
+    ("I56", |h| h.at("started")["focus"] = json!(["i1", "i1"])),
+    ("I56", |h| h.row("drawn", "instances", 0)["state"] = json!("closed")),
+    ("I58", |h| h.at("recovered")["focus"] = json!(["i2"])),
+    ("I61", |h| h.at("inventory again")["revision"] = json!("R2")),
+    ("I61", |h| h.at("inventory again")["sequence"] = json!(0)),
+    ("I62", |h| h.row("starting", "calls", 0)["revision"] = json!("OLD")),
+    ("I62", |h| h.before("calm", "invoke", json!({"id":"K99"}))),
+    ("I63", |h| h.drop("ask start")),
+    ("I63", |h| h.row("starting", "audit", 0)["source"] = json!("ui_action")),
+    ("I64", |h| h.at("ask start")["instance_id"] = json!("i1")),
+    ("CALL-1", |h| {
+        h.at("ask start")["input"] = json!({"n":0});
+        h.row("starting", "calls", 0)["input"] = json!({"n":0});
+    }),
+    ("CALL-3", |h| h.at("hear repeat")["note"] = json!(1)),
+    ("CALL-3", |h| *h.at("hear calm repeat") = refusal("m9", "s9", "tool_not_advertised")),
+    ("CALL-4", |h| h.at("hear conflict")["code"] = json!("tool_input_invalid")),
+    ("CALL-5", |h| {
+        let mut second = h.copy("hear drawn");
+        second["id"] = json!("r61");
+        h.before("late", "got", second);
+    }),
+    ("CALL-6", |h| h.row("drawn", "calls", 1)["journal"][2]["result"] = json!({"status":"nice"})),
+    ("CALL-7", |h| h.at("hear conflict")["final"] = json!(true)),
+    ("CALL-7", |h| h.at("hear drawn")["final"] = json!(false)),
+    ("CALL-14", |h| h.row("starting", "calls", 0)["journal"][0]["stage"] = json!("accepted")),
+    ("CALL-14", |h| h.row("drawing waits", "calls", 2)["journal"][0]["stage"] = json!("starting")),
+    ("CALL-14", |h| h.row("started", "calls", 0)["journal"][1]["stage"] = json!("activation_failed")),
+    ("INV-7", |h| h.at("inventory")["tools"] = json!([{"id":"pomo.start","executor":"runtime"}])),
+    ("INV-8", |h| h.at("hear stale")["current_revision"] = json!("OLD")),
+    ("ACT-3", |h| h.drop("draw first")),
+    ("ACT-10", |h| h.at("show waits")["focus"] = json!(["i1", "i3"])),
+    ("OP-2", |h| h.row("completed", "calls", 0)["journal"][2]["result"]["status"] = json!("interrupted")),
+    ("OP-3", |h| {
+        let twin = json!({"id":"o8","call":"K2","state":"running","app_scope":"pomo","exclusive":"workspace"});
+        h.at("board ready")["operations"].as_array_mut().unwrap().push(twin);
+    }),
+    ("OP-4", |h| h.row("completed", "operations", 0)["ended_at"] = json!(99)),
+    ("OP-4", |h| {
+        // Down at the deadline: the recovered image still runs it, recovery completes it, not late.
+        h.at("second dies")["clock"] = json!(100);
+        h.row("recovered", "operations", 0)["state"] = json!("completed");
+    }),
+    ("HST-2", |h| h.drop("leave")),
+    ("HST-2", |h| {
+        h.row("left", "operations", 1)["state"] = json!("running");
+        h.row("left", "calls", 4)["journal"].as_array_mut().unwrap().truncate(2);
+    }),
+    ("HST-3", |h| h.drop("visible")),
+    ("HST-3", |h| h.at("confirmed")["attempt"] = json!(2)),
+    ("DUR-2", |h| h.drop("hear left")),
+    ("DUR-2", |h| h.row("started", "outbox", 0)["seq"] = json!(1)),
+    ("DUR-4", |h| h.at("second drawn")["generation"] = json!(1)),
+    ("DUR-4", |h| (3..5).for_each(|n| h.before("second drawn", "invoke", json!({"id":"K3","generation":n})))),
+    ("DUR-4", |h| h.at("drawn")["calls"].as_array_mut().unwrap().truncate(2)),
+    ("DUR-4", |h| {
+        h.before("calm", "sent", invoke("s10", "k10", "board.draw", 1));
+        h.before("calm", "taken", json!({"id":"s10"}));
+    }),
+    ("DUR-5", |h| h.row("left", "audit", 0)["source"] = json!("runtime")),
+];
+
+#[test]
+fn a_correct_history_passes_and_exercises_every_invariant() {
+    let oracle = history().told();
+    assert!(oracle.violations().is_empty(), "{:#?}", oracle.violations());
+    let exercised = oracle.exercised();
+    let vacuous: Vec<_> = FAULTS.iter().filter(|(id, _)| !exercised.contains_key(id)).map(|(id, _)| id).collect();
+    assert!(vacuous.is_empty(), "{vacuous:?} of {exercised:?}");
+}
+
+#[test]
+fn every_spoilt_history_is_caught_by_the_invariant_it_breaks() {
+    let missed: Vec<_> = FAULTS
+        .iter()
+        .enumerate()
+        .filter(|(_, (id, spoil))| {
+            let mut told = history();
+            spoil(&mut told);
+            !told.told().violations().iter().any(|violation| violation.invariant == *id)
+        })
+        .map(|(row, (id, _))| format!("{id} (row {row})"))
+        .collect();
+    assert!(missed.is_empty(), "not caught: {missed:?}");
+}
+
+#[test]
+fn op_4_a_deadline_missed_while_down_passes_when_it_is_completed_late() {
+    let mut told = history();
+    told.at("second dies")["clock"] = json!(100);
+    let done = json!({"status":"completed"});
+    let row = told.row("recovered", "operations", 0);
+    for (field, value) in [("state", json!("completed")), ("ended_at", json!(100)), ("late", json!(true))] {
+        row[field] = value;
+    }
+    told.at("recovered")["effective_ms"] = json!(100);
+    let oracle = {
+        let last = told.0.iter().position(|step| step.0 == "recovered").expect("a step");
+        told.0.truncate(last + 1);
+        told.row("recovered", "calls", 0)["status"] = json!("completed");
+        let outcome = json!({"kind":"outcome","message_id":"r90","status":"completed","result":done});
+        told.row("recovered", "calls", 0)["journal"].as_array_mut().expect("rows").push(outcome);
+        told.at("recovered")["outbox"] = json!([{"message_id":"r90","conversation":"c","recipient":"a","seq":90,"kind":"outcome","call":"K1","dead":true}]);
+        told.told()
+    };
+    assert!(oracle.violations().iter().all(|v| v.invariant == "DUR-2"), "{:#?}", oracle.violations());
+    assert!(oracle.exercised().contains_key("OP-4") && oracle.exercised().contains_key("I39"));
+}
+
+#[test]
+fn call_6_the_schema_subset_is_checked_keyword_by_keyword() {
+    let schema = json!({"type":"object","required":["a"],"additionalProperties":false,"properties":{
+        "a":{"type":"string","minLength":1,"maxLength":2}, "b":{"type":"array","items":{"type":"integer"},"minItems":1,"maxItems":2},
+        "c":{"type":"number","minimum":0,"maximum":1}, "d":{"enum":["x"]}, "e":{"type":"boolean"}}});
+    for good in [json!({"a":"二字","b":[1],"c":0.5,"d":"x","e":true}), json!({"a":"1"})] {
+        assert!(valid(&schema, &good), "{good}");
+    }
+    for bad in [
+        json!({}),
+        json!({"a":""}),
+        json!({"a":"123"}),
+        json!({"a":1}),
+        json!({"a":"1","z":1}),
+        json!({"a":"1","b":[]}),
+        json!({"a":"1","b":[1.0]}),
+        json!({"a":"1","b":[1,2,3]}),
+        json!({"a":"1","c":-1}),
+        json!({"a":"1","c":2}),
+        json!({"a":"1","d":"y"}),
+        json!({"a":"1","e":null}),
+        json!([]),
+    ] {
+        assert!(!valid(&schema, &bad), "{bad}");
+    }
+    assert!(!valid(&json!({"$ref":"#"}), &json!(1)));
+}
