@@ -1,0 +1,169 @@
+//! Runs the Runtime: the one place that joins the adapters.
+
+use std::{io::ErrorKind, process::ExitCode, sync::Arc};
+
+use axum::serve::ListenerExt as _;
+use lineup_adapters::{
+    inprocess::InProcess,
+    relay::{self, Credentials, OpenError, Relay, Role},
+    sql::SqliteStore,
+    web::{Entries, Tokens, WebAdapter},
+    websocket::WebSocketTransport,
+};
+use lineup_core::{policy::Conversation, workspace::input::Setup};
+use lineup_model::{AgentId, ConversationId};
+use lineup_ports::{
+    inbound::{Inspect as _, InspectQuery, SetUp as _},
+    outbound::{Clock, Store, StoreErrorKind},
+};
+use lineup_runtime::Runtime;
+use serde_json::json;
+use tokio::net::TcpListener;
+
+use crate::{
+    args::{ClockKind, Serve},
+    clock::{ManualClock, SystemClock},
+    data::{DataDir, Running},
+    failure::{Failure, with_causes},
+    print::Printer,
+};
+
+/// The conversation and the agent of a first start.
+const DEMO: (&str, &str) = ("main", "demo");
+
+pub async fn run(data: &DataDir, serve: Serve, printer: &Printer) -> Result<ExitCode, Failure> {
+    if !serve.listen.ip().is_loopback() {
+        return Err(Failure::Usage(format!(
+            "{} is not a loopback address; credentials cross in the clear, so listen on 127.0.0.1 or [::1]",
+            serve.listen
+        )));
+    }
+    data.create()?;
+    let demo = AgentId::new(DEMO.1).expect("a plain word is a well-formed id");
+    let mut credentials = Credentials::load_or_create(data.path())?;
+    if credentials.agents().next().is_none() {
+        credentials.enrol(&demo)?;
+    }
+    let relay = Relay::open(data.path()).await.map_err(|error| in_use(data, error))?;
+    let listener = listen(&serve).await?;
+    let address = listener.local_addr().map_err(|error| Failure::Unusable(error.to_string()))?;
+    let store = SqliteStore::open(data.path()).await.map_err(|error| {
+        if error.kind == StoreErrorKind::Owned { occupied(data) } else { Failure::Unusable(with_causes(&error)) }
+    })?;
+
+    let token = |role| credentials.token(&role).map(|token| token.as_str().to_owned()).unwrap_or_default();
+    let tokens = Tokens::new(token(Role::Host), token(Role::User), token(Role::Owner))
+        .map_err(|error| Failure::Unusable(error.to_string()))?;
+    let (clock, web): (Arc<dyn Clock>, _) = match serve.clock {
+        ClockKind::System => (Arc::new(SystemClock::new()), WebAdapter::new(tokens)),
+        ClockKind::Manual => {
+            eprintln!(
+                "lineup: WARNING: --clock manual: time stands still here until `lineup clock advance`; for tests only"
+            );
+            let clock = Arc::new(ManualClock::new());
+            (clock.clone(), WebAdapter::new(tokens).with_manual_clock(clock))
+        }
+    };
+
+    let router = relay.router().merge(web.router());
+    // Small frames wait for each other otherwise, 40 ms at a time.
+    let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
+    let server = tokio::spawn(async move { axum::serve(listener, router).await });
+    let transport = WebSocketTransport::to(format!("ws://{address}{}", relay::PATH), token(Role::Runtime));
+    let miniapps = InProcess::bundles([lineup_pomodoro::bundle(), lineup_interact::bundle()]);
+    let runtime = Runtime::builder()
+        .store(Arc::new(store) as Arc<dyn Store>)
+        .transport(Arc::new(transport))
+        .hosts(web.hosts())
+        .surfaces(web.surfaces())
+        .miniapps(Arc::new(miniapps))
+        .clock(clock)
+        .start()
+        .await?;
+    seed(&runtime, &demo).await?;
+    let handle = Arc::new(runtime.clone());
+    web.attach(Entries { hosts: handle.clone(), actions: handle.clone(), setup: handle.clone(), inspect: handle });
+
+    let clock = match serve.clock {
+        ClockKind::System => "system",
+        ClockKind::Manual => "manual",
+    };
+    data.announce(&Running { pid: std::process::id(), listen: address.to_string(), clock: clock.to_owned() })?;
+    let ready = json!({
+        "ready": true, "listen": address.to_string(), "data": data.path(), "pid": std::process::id(), "clock": clock,
+    });
+    printer.say(&ready, || {
+        format!(
+            "{} on {address}, data in {}\nTry, in another terminal:\n  lineup host attach{at}\n  lineup agent call pomodoro.start '{{\"minutes\": 20}}'{at}",
+            printer.strong("LineUp is ready"),
+            data.path().display(),
+            at = format_args!(" --data {}", data.path().display()),
+        )
+    });
+
+    told_to_stop().await;
+    printer.words("Stopping: what is under way is kept.");
+    data.withdraw();
+    web.close();
+    runtime.stop().await;
+    relay.close().await;
+    server.abort();
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn listen(serve: &Serve) -> Result<TcpListener, Failure> {
+    TcpListener::bind(serve.listen).await.map_err(|error| match error.kind() {
+        ErrorKind::AddrInUse => Failure::Unusable(format!(
+            "{} is in use by another program; choose another address with --listen, such as --listen {}:0 for any free port",
+            serve.listen,
+            serve.listen.ip()
+        )),
+        _ => Failure::Unusable(format!("{} cannot be listened on: {error}", serve.listen)),
+    })
+}
+
+fn in_use(data: &DataDir, error: OpenError) -> Failure {
+    match error {
+        OpenError::InUse { .. } => occupied(data),
+        other => other.into(),
+    }
+}
+
+fn occupied(data: &DataDir) -> Failure {
+    let who = data.running().map_or_else(
+        |_| "another process".to_owned(),
+        |running| format!("process {} on {}", running.pid, running.listen),
+    );
+    Failure::Unusable(format!(
+        "the data folder {} is in use by {who}; stop that one, or choose another folder with --data",
+        data.path().display()
+    ))
+}
+
+/// Gives a workspace in which no agent is in any conversation something to begin with.
+async fn seed(runtime: &Runtime, demo: &AgentId) -> Result<(), Failure> {
+    let inventories = runtime.inspect(InspectQuery::Inventories).await?;
+    if inventories["rows"].as_array().is_some_and(|rows| !rows.is_empty()) {
+        return Ok(());
+    }
+    let id = ConversationId::new(DEMO.0).expect("a plain word is a well-formed id");
+    let conversation = Conversation { id, title: "Main".to_owned(), agents: [demo.clone()].into() };
+    Ok(runtime.set_up(Setup::Conversation(conversation)).await?)
+}
+
+/// Waits for Ctrl-C, or for the system's polite word.
+async fn told_to_stop() {
+    let interrupted = tokio::signal::ctrl_c();
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut terminated) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                _ = interrupted => {}
+                _ = terminated.recv() => {}
+            }
+            return;
+        }
+    }
+    let _told = interrupted.await;
+}
