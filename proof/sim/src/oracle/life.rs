@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 use super::schema::canonical;
 use super::{Oracle, Tables, list, number, outcome, receipts, text};
 
-const SOURCES: [&str; 5] = ["agent_tool", "ui_action", "host_lifecycle", "miniapp", "runtime"];
 const MAX_WAITING: usize = 100;
 const MAX_WAITING_IN_ALL: usize = 10_000;
 const MAX_FOCUS: usize = 32;
@@ -99,6 +98,11 @@ impl Oracle {
             self.log.check("DUR-4", earlier.len() <= MAX_ATTEMPTS, "too many deliveries", &shown);
             return;
         }
+        let needs = self.tools.get(text(&shown, "tool")).is_some_and(|tool| tool["readiness"] == "foreground_required");
+        if needs {
+            let shown_once = self.confirmed.iter().any(|(instance, _)| instance == text(&shown, "instance"));
+            self.log.check("ACT-2", shown_once, "a handler that needs the foreground ran without it", &shown);
+        }
         let kind = |key: &str| {
             let tool = self.tools.get(text(self.last.get("calls", key)?, "tool"))?;
             Some((tool["readiness"].clone(), tool["executor"].to_string().contains("miniapp_sdk")))
@@ -136,7 +140,7 @@ impl Oracle {
             }
             let old = prev.get("operations", &id);
             match old {
-                None => self.operation_created(row, call),
+                None => self.operation_created(prev, row, call),
                 Some(old) => {
                     let kept = old["deadline_at"] == row["deadline_at"] && old["created_at"] == row["created_at"];
                     self.log.check("I33", kept, "a deadline moved", row);
@@ -154,13 +158,17 @@ impl Oracle {
             self.log.check(if self.recovering { "I39" } else { "I31" }, kept, "an operation was lost", row);
             if self.recovering && row["state"] == "running" {
                 let state = now.get("operations", text(row, "id")).map_or("", |row| text(row, "state"));
+                let asked = now
+                    .rows("calls")
+                    .iter()
+                    .any(|call| call["key"] != row["call"] && prev.get("calls", text(call, "key")) != Some(call));
                 let own = state == "running" || (state == "completed" && self.clock >= number(row, "deadline_at"));
-                self.log.check("I39", own || self.acted, "recovery ended an operation", row);
+                self.log.check("I39", own || asked || self.acted, "recovery ended an operation", row);
             }
         }
     }
 
-    fn operation_created(&mut self, row: &Value, call: Option<&Value>) {
+    fn operation_created(&mut self, prev: &Tables, row: &Value, call: Option<&Value>) {
         self.marks.insert(text(row, "id").to_owned(), self.leavings_before[0]);
         if let Some(deadline) = row["deadline_at"].as_i64() {
             let created = number(row, "created_at");
@@ -168,10 +176,12 @@ impl Oracle {
             self.log.check("I33", sane, "not a deadline", row);
         }
         let Some(call) = call else { return };
-        let line = (text(row, "instance").to_owned(), text(call, "tool").to_owned());
-        let last = self.last_op.entry(line).or_insert(i64::MIN);
-        self.log.check("I27", number(call, "order") >= *last, "operations start out of order", row);
-        *last = (*last).max(number(call, "order"));
+        let overtaken =
+            prev.rows("operations").iter().filter(|other| other["instance"] == row["instance"]).any(|other| {
+                let earlier = prev.get("calls", text(other, "call"));
+                earlier.is_some_and(|c| c["tool"] == call["tool"] && number(c, "order") > number(call, "order"))
+            });
+        self.log.check("I27", !overtaken, "operations start out of order", row);
     }
 
     fn operation_ended(&mut self, prev: &Tables, now: &Tables, row: &Value, ran: bool) {
@@ -189,9 +199,7 @@ impl Oracle {
             self.log.check("OP-4", due && number(row, "ended_at") >= deadline, "completed before its deadline", row);
         }
         // The deadline passed while nothing ran: it is completed, late, as of the deadline.
-        let missed =
-            deadline.is_some_and(|deadline| self.recovering && self.restart_clock.is_some_and(|at| at >= deadline));
-        if missed && ran {
+        if ran && self.missed.remove(id) {
             let late = state == "completed" && row["late"] == true && row["ended_at"] == row["deadline_at"];
             self.log.check("OP-4", late, "a deadline missed while down was not completed late", row);
         }
@@ -278,7 +286,7 @@ impl Oracle {
             let entry = match text(row, "source") {
                 "agent_tool" => call.map_or(is_agent || row["actor"].is_null(), |call| row["actor"] == call["agent"]),
                 "ui_action" | "host_lifecycle" | "miniapp" => !is_agent,
-                other => SOURCES.contains(&other),
+                other => other == "runtime",
             };
             self.log.check("I63", entry, "one entry poses as another", row);
             self.audit.insert(seq, row.clone());

@@ -36,8 +36,11 @@
 //! ```
 //! `key` is the Runtime-minted call key, `order` the order of acceptance, `change` the number of the change set
 //! inside batches (without it what must hold "in the same commit" is looked at per dump, or, where a batch
-//! could excuse it, not at all). `focus` is bottom to top. `attempt` is the attempt a Host must name when it
-//! confirms the foreground. `waiting` lists the calls that wait on the activation, in order, the causing one first.
+//! could excuse it, not at all). `focus` is bottom to top. `attempt` is the attempt a Host must name when it confirms
+//! the foreground. `waiting` lists the calls that wait on the activation, in order, the causing one first; calls that
+//! wait for something else (an exclusive holder, the user) are not in it. `causing` stays when the activation ends.
+//! Unchanged rows keep their order from dump to dump. Every call comes from a `tool.invoke`. A crash makes every Host
+//! session invisible until the world says otherwise. Answers are told with the generation they were given under.
 //! `outbox` kinds: `receipt`, `outcome`, `inventory`, others. `audit` may hold only the rows new since the last dump.
 
 mod calls;
@@ -115,16 +118,16 @@ impl Log {
 #[derive(Debug, Default)]
 struct Tables {
     raw: Value,
-    index: BTreeMap<(&'static str, String), usize>,
+    index: BTreeMap<&'static str, BTreeMap<String, usize>>,
 }
 
 impl Tables {
     fn new(raw: &Value) -> Self {
-        let mut index = BTreeMap::new();
+        let mut index: BTreeMap<_, BTreeMap<_, _>> = BTreeMap::new();
         let keys = [("calls", "key"), ("activations", "id"), ("instances", "id"), ("operations", "id")];
         for (table, key) in keys.into_iter().chain([("outbox", "message_id")]) {
             for (at, row) in list(raw, table).iter().enumerate() {
-                index.insert((table, text(row, key).to_owned()), at);
+                index.entry(table).or_default().insert(text(row, key).to_owned(), at);
             }
         }
         Self { raw: raw.clone(), index }
@@ -133,7 +136,7 @@ impl Tables {
         list(&self.raw, table)
     }
     fn get(&self, table: &'static str, id: &str) -> Option<&Value> {
-        self.index.get(&(table, id.to_owned())).map(|at| &self.rows(table)[*at])
+        self.index.get(table).and_then(|rows| rows.get(id)).map(|at| &self.rows(table)[*at])
     }
     fn top(&self) -> Option<&str> {
         self.rows("focus").last().and_then(Value::as_str)
@@ -161,9 +164,11 @@ pub struct Oracle {
     last: Tables,
     clock: i64,
     calm: bool,
-    /// After `restarted`, until the first commit: the clock at the restart.
+    /// After `restarted`, until the first commit.
     recovering: bool,
-    restart_clock: Option<i64>,
+    crash_clock: i64,
+    /// Operations whose deadline passed while the Runtime was down.
+    missed: BTreeSet<String>,
     acted: bool,
     // the wire
     requests: BTreeMap<(String, String), Request>,
@@ -175,7 +180,6 @@ pub struct Oracle {
     revisions: BTreeMap<String, String>,
     contents: BTreeMap<String, String>,
     sequences: BTreeMap<(String, String), (i64, String)>,
-    published: BTreeSet<(String, String, String)>,
     first_sends: BTreeMap<(String, String), i64>,
     // the store
     keys: BTreeMap<Wired, String>,
@@ -186,7 +190,6 @@ pub struct Oracle {
     outcome_rows: BTreeMap<String, BTreeSet<String>>,
     audit: BTreeMap<i64, Value>,
     fired: BTreeMap<String, u64>,
-    last_op: BTreeMap<(String, String), i64>,
     queues: BTreeMap<String, Vec<String>>,
     // the world
     visible: BTreeSet<String>,
@@ -207,7 +210,7 @@ impl Oracle {
         let mut oracle = Self::default();
         for tool in manifests.as_array().into_iter().flatten().flat_map(|manifest| list(manifest, "tools")) {
             let open = tool["input_schema"]["properties"].as_object();
-            let reserved = open.is_some_and(|all| all.keys().any(|k| wire::RESERVED.contains(&k.as_str())));
+            let reserved = open.is_some_and(|all| all.keys().any(|k| wire::among(wire::RESERVED, k)));
             oracle.log.check("I64", !reserved, "a tool declares a reserved name", tool);
             oracle.tools.insert(text(tool, "id").to_owned(), tool.clone());
         }
@@ -230,6 +233,7 @@ impl Oracle {
     pub fn crashed(&mut self, at: i64) {
         self.log.at = at;
         self.visible.clear();
+        self.crash_clock = self.clock;
     }
     /// The process is up again on this durable image, and has neither committed nor been told anything yet.
     pub fn restarted(&mut self, image: &Value, at: i64) {
@@ -240,7 +244,12 @@ impl Oracle {
         if is != was {
             self.commit(image, at);
         }
-        (self.recovering, self.acted, self.restart_clock) = (true, false, Some(self.clock));
+        (self.recovering, self.acted) = (true, false);
+        let down = self.crash_clock..self.clock;
+        let running = self.last.rows("operations").iter().filter(|row| row["state"] == "running");
+        let passed =
+            running.filter(|row| row["deadline_at"].as_i64().is_some_and(|at| at > down.start && at < down.end));
+        self.missed.extend(passed.map(|row| text(row, "id").to_owned()));
     }
     /// The world's own effective time.
     pub fn clock(&mut self, effective_ms: i64) {
@@ -270,6 +279,10 @@ impl Oracle {
     }
 }
 
+/// Every id the oracle can report. A sound set of runs exercises them all, but for those that only a fault shows.
+pub const INVARIANTS: &str = "ACT-10 ACT-2 ACT-3 CALL-1 CALL-14 CALL-3 CALL-4 CALL-5 CALL-6 CALL-7 DUR-2 DUR-4 DUR-5 \
+    ENT-1 HST-2 HST-3 I1 I10 I11 I12 I13 I14 I16 I2 I24 I25 I26 I27 I28 I29 I3 I30 I31 I32 I33 I34 I35 I36 I37 I38 I39 \
+    I4 I44 I45 I46 I47 I5 I56 I58 I6 I61 I62 I63 I64 I65 I7 I8 I9 INV-7 INV-8 OP-2 OP-3 OP-4 WIRE-1";
 const TABLES: [&str; 7] = ["calls", "activations", "instances", "focus", "operations", "outbox", "inventories"];
 
 fn text<'a>(value: &'a Value, key: &str) -> &'a str {

@@ -51,6 +51,7 @@ impl History {
                     oracle.host(Host::Confirmed { session: "s", instance: id, attempt: &value["attempt"] }, now)
                 }
                 "intent" => oracle.host(Host::Intent(value.as_str().unwrap_or("")), now),
+                "noise" => oracle.received("a", b"{", now),
                 "calm" => oracle.calm(),
                 _ => {
                     let generation = value["generation"].as_u64().unwrap_or(1);

