@@ -137,3 +137,80 @@ fn op_4_a_focus_period_survives_a_kill_of_the_runtime() {
     let outcome = lines.last().unwrap();
     assert_eq!((code, &outcome["result"]["status"]), (0, &json!("completed")), "{lines:?}");
 }
+
+#[test]
+fn dur_4_an_agent_that_waits_gets_its_outcome_across_a_kill() {
+    let mut world = World::empty();
+    let address = world.serve()["listen"].as_str().unwrap().to_owned();
+    let host = world.host(&[]);
+    let mut call = start(&world, "c1");
+    receipt(&mut call, "starting");
+    receipt(&mut call, "started");
+    drop(host);
+    world.kill();
+    world.serve_at(&address);
+    world.ask(&["clock", "advance", "20m"]);
+    assert_eq!(call.until(|line| line["kind"] == "outcome")["result"]["status"], "completed");
+    assert_eq!(call.exit_code(), 0);
+    let (_, lines) = world.run(&["agent", "status", "c1"]);
+    assert_eq!(lines.len(), 1, "the one outcome: {lines:?}");
+}
+
+#[test]
+fn hst_3_a_session_out_of_sight_confirms_nothing() {
+    let world = World::serving();
+    let mut host = world.host(&["--by-hand", "--hidden"]);
+    let mut call = start(&world, "c1");
+    receipt(&mut call, "starting");
+    // The Host hears of the attempt as every session does, and cannot make it the foreground.
+    host.until(|line| line["host"]["foreground"]["activation"].is_string());
+    host.say("confirm");
+    host.until(|line| line["kind"] == "reported" && line["type"] == "foreground");
+    assert_eq!((world.rows("operations"), world.rows("focus")), (0, 0));
+    assert!(call.is_silent());
+    host.say("show");
+    host.until(|line| line["kind"] == "reported" && line["type"] == "visible");
+    host.say("confirm");
+    receipt(&mut call, "started");
+}
+
+#[test]
+fn op_3_a_second_start_is_not_started_while_the_first_runs() {
+    let world = World::serving();
+    let _host = world.host(&[]);
+    let mut call = start(&world, "c1");
+    receipt(&mut call, "starting");
+    receipt(&mut call, "started");
+    let mut second = start(&world, "c2");
+    let outcome = second.until(|line| line["kind"] == "outcome");
+    assert_eq!(outcome["result"], json!({ "status": "not_started", "reason": "already_focusing" }), "{outcome}");
+    assert_eq!(world.rows("operations"), 1);
+}
+
+#[test]
+fn call_10_a_focus_period_is_not_cancelled_by_the_agents_cancel() {
+    let world = World::serving();
+    let _host = world.host(&[]);
+    let mut call = start(&world, "c1");
+    receipt(&mut call, "starting");
+    receipt(&mut call, "started");
+    let (code, lines) = world.run(&["agent", "cancel", "c1"]);
+    assert_eq!((code, &lines[0]["code"]), (3, &json!("call_not_cancellable")), "{lines:?}");
+    assert_eq!(world.rows("operations"), 1);
+}
+
+#[test]
+fn hst_1_an_intent_that_is_sent_again_changes_nothing_more() {
+    let world = World::serving();
+    let _host = world.host(&[]);
+    let mut first = start(&world, "c1");
+    first.until(|line| line["stage"] == "started");
+    world.ask(&["host", "intent", "back", "--intent-id", "n1"]);
+    first.until(|line| line["kind"] == "outcome");
+    let mut second = start(&world, "c2");
+    second.until(|line| line["stage"] == "started");
+    world.ask(&["host", "intent", "back", "--intent-id", "n1"]);
+    assert_eq!(world.rows("operations"), 1, "the second period goes on");
+    world.ask(&["host", "intent", "back", "--intent-id", "n2"]);
+    assert_eq!(second.until(|line| line["kind"] == "outcome")["result"]["status"], "interrupted");
+}

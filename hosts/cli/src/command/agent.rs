@@ -3,7 +3,7 @@
 use std::{process::ExitCode, time::Duration};
 
 use lineup_adapters::relay::{PATH, Role};
-use lineup_agent::{Agent, Call, CallOptions, Event, Message};
+use lineup_agent::{Agent, Call, CallOptions, Connection, Event, Message};
 use lineup_model::{
     AgentId, ConversationId, Revision,
     id::IdError,
@@ -36,11 +36,13 @@ pub async fn run(data: &DataDir, command: AgentCommand, printer: &Printer) -> Re
                 expires_at: None,
             };
             let (agent, conversation) = join(data, &who).await?;
-            follow(agent.invoke_with(&conversation, &tool, input, options).await?, printer).await
+            let call = agent.invoke_with(&conversation, &tool, input, options).await?;
+            follow(&agent, call, printer).await
         }
         AgentCommand::Status { call_id, who } => {
             let (agent, conversation) = join(data, &who).await?;
-            follow(agent.status(&conversation, &call_id.parse().map_err(usage)?).await?, printer).await
+            let call = agent.status(&conversation, &call_id.parse().map_err(usage)?).await?;
+            follow(&agent, call, printer).await
         }
         AgentCommand::Cancel { call_id, who } => {
             let (agent, conversation) = join(data, &who).await?;
@@ -104,8 +106,17 @@ async fn watch(data: &DataDir, who: &As, printer: &Printer) -> Result<ExitCode, 
 }
 
 /// Prints what happens to a call until it is over.
-async fn follow(mut call: Call, printer: &Printer) -> Result<ExitCode, Failure> {
-    while let Some(event) = call.next().await {
+async fn follow(agent: &Agent, mut call: Call, printer: &Printer) -> Result<ExitCode, Failure> {
+    let mut connection = agent.connection();
+    loop {
+        let event = tokio::select! {
+            event = call.next() => event,
+            Ok(()) = connection.changed() => {
+                tell_connection(&connection.borrow_and_update());
+                continue;
+            }
+        };
+        let Some(event) = event else { break };
         match event {
             Event::Receipt(receipt) => printer.say(&as_line("receipt", &receipt), || words_of(&receipt, printer)),
             Event::Outcome(outcome) => {
@@ -136,6 +147,16 @@ async fn follow(mut call: Call, printer: &Printer) -> Result<ExitCode, Failure> 
         }
     }
     Err(Failure::Unreachable("the connection has ended; the call goes on, ask with `lineup agent status`".to_owned()))
+}
+
+/// Says on standard error that the call outlives a Runtime that is away.
+fn tell_connection(connection: &Connection) {
+    match connection {
+        Connection::Up => eprintln!("lineup: the Runtime is back"),
+        Connection::Down => eprintln!("lineup: the Runtime is away; the call waits for it (Ctrl-C stops waiting)"),
+        // The call's own end says it.
+        Connection::Ended(_) => {}
+    }
 }
 
 fn words_of(receipt: &Receipt, printer: &Printer) -> String {

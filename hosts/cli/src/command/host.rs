@@ -207,8 +207,8 @@ async fn next_word(words: &mut Option<Lines<BufReader<Stdin>>>) -> Option<String
 
 /// A report in a few words.
 fn words_of(report: &Value) -> String {
-    let fields = report.as_object().into_iter().flatten();
-    fields.map(|(_, value)| plain(value)).collect::<Vec<_>>().join(" ")
+    let fields = report.as_object().into_iter().flatten().filter(|(name, _)| *name != "type");
+    fields.fold(plain(&report["type"]), |words, (name, value)| format!("{words} {name} {}", plain(value)))
 }
 
 /// A view in a few words.

@@ -36,7 +36,12 @@ impl World {
 
     /// Starts the Runtime and waits for its ready line.
     pub fn serve(&mut self) -> Value {
-        let mut serving = self.start(&["serve", "--listen", "127.0.0.1:0", "--clock", "manual"]);
+        self.serve_at("127.0.0.1:0")
+    }
+
+    /// As [`World::serve`], at an address.
+    pub fn serve_at(&mut self, address: &str) -> Value {
+        let mut serving = self.start(&["serve", "--listen", address, "--clock", "manual"]);
         let ready = serving.line();
         assert_eq!(ready["ready"], true, "{ready}");
         self.serving = Some(serving);
