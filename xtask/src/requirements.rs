@@ -296,13 +296,15 @@ mod tests {
 
     #[test]
     fn an_id_that_no_document_has_is_a_problem_in_a_name_and_in_a_comment() {
-        let text = "// See CALL-77.\n#[test]\nfn h99_x() {}\n";
-        let found = compare(&contract(), &[source("crates/a/src/lib.rs", text)]);
+        // Put together here, for this file is read as well.
+        let unknown = concat!("CALL", "-77");
+        let text = format!("// See {unknown}.\n#[test]\nfn h99_x() {{}}\n");
+        let found = compare(&contract(), &[source("crates/a/src/lib.rs", &text)]);
         assert_eq!(
             found.problems,
             [
-                "crates/a/src/lib.rs:3: `h99_x` names H99, which no document has",
-                "crates/a/src/lib.rs:1: cites CALL-77, which no document has",
+                "crates/a/src/lib.rs:3: `h99_x` names H99, which no document has".to_owned(),
+                format!("crates/a/src/lib.rs:1: cites {unknown}, which no document has"),
             ]
         );
     }
