@@ -32,6 +32,11 @@ impl Oracle {
     }
 
     fn activations(&mut self, prev: &Tables, now: &Tables) {
+        let mut homes = BTreeSet::new();
+        for row in now.rows("instances").iter().filter(|row| row["state"] != "closed") {
+            let alone = homes.insert((text(row, "conversation"), text(row, "app_scope")));
+            self.log.check("ACT-1", alone, "two live instances of an app in one conversation", row);
+        }
         let (mut live, mut in_all) = (BTreeSet::new(), 0);
         for row in now.rows("activations") {
             let (state, waiting, instance) = (text(row, "state"), names(row, "waiting"), text(row, "instance"));
@@ -203,6 +208,8 @@ impl Oracle {
             let late = state == "completed" && row["late"] == true && row["ended_at"] == row["deadline_at"];
             self.log.check("OP-4", late, "a deadline missed while down was not completed late", row);
         }
+        let absent = result.is_some_and(|o| o["code"] == "host_unavailable");
+        self.log.check("OP-5", !absent, "an operation ended because a Host was absent", row);
         if state == "interrupted" && ran {
             let left = self.leavings > self.marks.get(id).copied().unwrap_or(0);
             let by_call = now.rows("calls").iter().any(|call| {
@@ -212,7 +219,8 @@ impl Oracle {
                     && ended(prev.get("calls", text(call, "key"))).is_none()
             });
             let says_left = result.is_some_and(|o| o["result"]["by"] == "left");
-            let by_rule = result.is_some_and(|o| o["status"] != "completed");
+            let by_rule = result
+                .is_some_and(|o| matches!(text(o, "status"), "cancelled" | "expired") || o["code"] == "app_disabled");
             let fair = if says_left { left } else { left || by_call || by_rule };
             self.log.check("HST-2", fair, "interrupted though nobody left or asked", row);
         }

@@ -280,9 +280,9 @@ impl Oracle {
 }
 
 /// Every id the oracle can report. A sound set of runs exercises them all, but for those that only a fault shows.
-pub const INVARIANTS: &str = "ACT-10 ACT-2 ACT-3 CALL-1 CALL-14 CALL-3 CALL-4 CALL-5 CALL-6 CALL-7 DUR-2 DUR-4 DUR-5 \
+pub const INVARIANTS: &str = "ACT-1 ACT-10 ACT-2 ACT-3 CALL-1 CALL-14 CALL-3 CALL-4 CALL-5 CALL-6 CALL-7 DUR-2 DUR-4 DUR-5 \
     ENT-1 HST-2 HST-3 I1 I10 I11 I12 I13 I14 I16 I2 I24 I25 I26 I27 I28 I29 I3 I30 I31 I32 I33 I34 I35 I36 I37 I38 I39 \
-    I4 I44 I45 I46 I47 I5 I56 I58 I6 I61 I62 I63 I64 I65 I7 I8 I9 INV-7 INV-8 OP-2 OP-3 OP-4 WIRE-1";
+    I4 I44 I45 I46 I47 I5 I56 I58 I6 I61 I62 I63 I64 I65 I7 I8 I9 INV-7 INV-8 OP-2 OP-3 OP-4 OP-5 WIRE-1";
 const TABLES: [&str; 7] = ["calls", "activations", "instances", "focus", "operations", "outbox", "inventories"];
 
 fn text<'a>(value: &'a Value, key: &str) -> &'a str {

@@ -157,7 +157,7 @@ pub(super) fn history() -> History {
         json!({"id":id,"call":call,"instance":instance,"conversation":"c","app_scope":"pomo","state":"running","created_at":created,
             "deadline_at":created+100,"needs_foreground":true,"ends_on_leaving":true,"exclusive":"workspace"})
     };
-    let instance = |id: &str| json!({"id":id,"conversation":"c","app_scope":"x","state":"foreground","attempt":1});
+    let instance = |id: &str| json!({"id":id,"conversation":"c","app_scope":id,"state":"foreground","attempt":1});
     t.push("ask start", "sent", invoke("s1", "k1", "pomo.start", 1));
     t.call(1, "pomo.start", "i1");
     t.add("instances", instance("i1"));

@@ -111,6 +111,10 @@ const FAULTS: &[(&str, Spoil)] = &[
     ("INV-7", |h| h.at("inventory")["tools"] = json!([{"id":"pomo.start","executor":"runtime"}])),
     ("INV-8", |h| h.at("hear stale")["current_revision"] = json!("OLD")),
     ("ACT-3", |h| h.drop("draw first")),
+    ("CALL-14", |h| h.row("drawn", "calls", 1)["journal"][2]["change"] = json!(5)),
+    ("CALL-14", |h| h.row("show fails", "calls", 3)["journal"].as_array_mut().unwrap().truncate(2)),
+    ("CALL-14", |h| h.row("show fails", "calls", 3)["journal"][0]["change"] = json!(9)),
+    ("ACT-1", |h| h.row("show waits", "instances", 2)["app_scope"] = json!("i1")),
     ("ACT-10", |h| h.at("show waits")["focus"] = json!(["i1", "i3"])),
     ("OP-2", |h| h.row("completed", "calls", 0)["journal"][2]["result"]["status"] = json!("interrupted")),
     ("OP-3", |h| {
@@ -123,7 +127,12 @@ const FAULTS: &[(&str, Spoil)] = &[
         h.at("second dies")["clock"] = json!(101);
         h.row("recovered", "operations", 0)["state"] = json!("completed");
     }),
+    ("OP-5", |h| {
+        let outcome = json!({"kind":"outcome","message_id":"r14","status":"failed","code":"host_unavailable"});
+        h.row("left", "calls", 4)["journal"][2] = outcome;
+    }),
     ("HST-2", |h| h.drop("leave")),
+    ("HST-2", |h| *h.at("leave") = json!("hide")),
     ("HST-2", |h| {
         h.row("left", "operations", 1)["state"] = json!("running");
         h.row("left", "calls", 4)["journal"].as_array_mut().unwrap().truncate(2);

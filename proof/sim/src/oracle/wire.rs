@@ -10,10 +10,12 @@ use super::{Host, MiniApp, Oracle, Request, Violation, Wired, list, number, outc
 pub(super) const RESERVED: &str =
     "instance_id app_session_id operation_id interaction_id owner entry capability agent_id";
 const INVOKE: &str = "type id conversation_id call_id tool input inventory_revision expires_at";
-const VIEW: &str = "id app_scope method contract_version description input_schema output_schema invocation readiness \
-    risk timeout_ms cancellable";
+/// What an agent never sees of a descriptor (INV-10).
+const HIDDEN: &str = "executor handler parameters policy permissions visibility operation terminal target host";
 /// Answers that say nothing about the call: a request may always get one of these instead.
 const EXCUSES: &str = "rate_limited storage_unavailable storage_corrupt payload_too_large workspace_moved internal";
+/// Reasons of the decoder, which speaks before any record is looked up.
+const UNREADABLE: &str = "duplicate_key number_range bad_string too_deep too_large unknown_tool bad_id bad_envelope";
 const CODES: &str = "envelope_invalid agent_unauthorized conversation_not_found inventory_revision_mismatch \
     tool_not_advertised tool_input_invalid tool_output_invalid tool_failed call_id_conflict call_already_final \
     call_not_found call_not_cancellable call_expired app_disabled app_instance_not_found app_scope_mismatch \
@@ -126,8 +128,10 @@ impl Oracle {
     fn publication(&mut self, agent: &str, body: &Value, first: bool) {
         let (revision, content) = (text(body, "revision").to_owned(), canonical(&body["tools"]));
         let tools = list(body, "tools");
-        let is_view = tools.iter().all(|tool| only(tool, VIEW) && self.tools.contains_key(text(tool, "id")))
-            && !revision.is_empty()
+        let is_view = tools.iter().all(|tool| {
+            tool.as_object().is_some_and(|o| !o.keys().any(|key| among(HIDDEN, key)))
+                && self.tools.contains_key(text(tool, "id"))
+        }) && !revision.is_empty()
             && tools.is_sorted_by_key(|tool| text(tool, "id"));
         self.log.check("INV-7", is_view, "not a sorted view of declared tools", body);
         let one = *self.revisions.entry(revision.clone()).or_insert_with(|| content.clone()) == content
@@ -221,7 +225,7 @@ impl Oracle {
         let call = self.keys.get(&request.wired).and_then(|key| self.last.get("calls", key));
         let differs = call.is_some_and(|call| !request.matches(call));
         let (repeat, revision) = (request.repeat, request.body["inventory_revision"].clone());
-        let excused = among(EXCUSES, code) || !request.well_formed();
+        let excused = among(EXCUSES, code) || among(UNREADABLE, text(body, "reason")) || !request.well_formed();
         match code {
             "call_id_conflict" => {
                 for invariant in ["CALL-4", "I8"] {
@@ -299,6 +303,8 @@ impl Oracle {
                 Some(_) => (same && !request.repeat).then_some("DUR-4"),
                 None => self.taken.contains(id).then_some("DUR-4"),
             };
+            let known = self.agents.contains(&(request.wired.0.clone(), request.wired.1.clone()));
+            let invariant = invariant.filter(|_| known);
             unanswered.extend(invariant.map(|invariant| (invariant, request.answered, request.body.clone())));
         }
         for (invariant, answered, body) in unanswered {
