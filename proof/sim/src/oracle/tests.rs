@@ -43,9 +43,19 @@ const FAULTS: &[(&str, Spoil)] = &[
     ("I9", |h| h.row("drawn", "calls", 1)["status"] = json!("running")),
     ("I10", |h| h.row("quiet", "calls", 1)["journal"][2]["result"] = json!({"status":"completed"})),
     ("I11", |h| h.row("show fails", "calls", 3)["journal"][2]["code"] = json!("oops")),
+    ("I12", |h| h.at("hear drawn")["seq"] = json!(1)),
     ("I12", |h| h.at("hear started")["status"] = json!("completed")),
     ("I12", |h| h.row("started", "calls", 0)["journal"][1]["stage"] = json!("completed")),
     ("I13", |h| h.row("started", "calls", 0)["journal"][1]["seq"] = json!(3)),
+    ("I13", |h| {
+        let late = json!({"kind":"receipt","seq":3,"stage":"app","message_id":"r5"});
+        h.row("quiet", "calls", 1)["journal"].as_array_mut().unwrap().push(late);
+    }),
+    ("I14", |h| {
+        let second =
+            json!({"message_id":"r62","recipient":"a","conversation":"c","seq":99,"kind":"outcome","call":"K2"});
+        h.at("quiet")["outbox"] = json!([second]);
+    }),
     ("I14", |h| h.row("drawn", "outbox", 0)["message_id"] = json!("r60")),
     ("I16", |h| h.at("starting")["audit"] = json!([])),
     ("I16", |h| h.at("second dies")["focus"] = json!([])),
@@ -55,6 +65,7 @@ const FAULTS: &[(&str, Spoil)] = &[
     ("I27", |h| h.row("completed", "calls", 4)["order"] = json!(0)),
     ("I28", |h| h.row("show fails", "calls", 3)["journal"].as_array_mut().unwrap().truncate(2)),
     ("I29", |h| h.row("drawing waits", "activations", 1)["waiting"] = json!(vec!["K2"; 101])),
+    ("I29", |h| h.row("drawing waits", "activations", 1)["waiting"] = json!(vec!["K2"; 10_001])),
     ("I30", |h| h.before("calm", "invoke", json!({"id":"K4"}))),
     ("I31", |h| h.row("left", "operations", 0)["state"] = json!("interrupted")),
     ("I32", |h| h.row("started", "operations", 0)["state"] = json!("interrupted")),
@@ -70,6 +81,15 @@ const FAULTS: &[(&str, Spoil)] = &[
     ("I38", |h| h.at("left")["effective_ms"] = json!(99)),
     ("I39", |h| h.row("recovered", "operations", 0)["state"] = json!("failed")),
     ("I44", |h| h.row("started", "outbox", 0)["call"] = json!("K7")),
+    ("I44", |h| {
+        let twin = h.copy("starting")["outbox"][0].clone();
+        h.at("starting")["outbox"].as_array_mut().unwrap().push(twin);
+    }),
+    ("I45", |h| {
+        let mut other = h.copy("starting")["outbox"][0].clone();
+        other["seq"] = json!(77);
+        h.at("started")["outbox"].as_array_mut().unwrap().push(other);
+    }),
     ("I45", |h| h.at("hear repeat")["note"] = json!(1)),
     ("I46", |h| h.at("starting")["outbox"] = json!([{"message_id":"gone","kind":"other","seq":0}])),
     ("I47", |h| {
@@ -98,6 +118,10 @@ const FAULTS: &[(&str, Spoil)] = &[
     ("CALL-3", |h| *h.at("hear calm repeat") = refusal("m9", "s9", "tool_not_advertised")),
     ("CALL-4", |h| h.at("hear conflict")["code"] = json!("tool_input_invalid")),
     ("CALL-5", |h| {
+        let second = json!({"kind":"outcome","message_id":"r62","status":"completed","result":{"status":"drawn"}});
+        h.row("drawn", "calls", 1)["journal"].as_array_mut().unwrap().push(second);
+    }),
+    ("CALL-5", |h| {
         let mut second = h.copy("hear drawn");
         second["id"] = json!("r61");
         h.before("late", "got", second);
@@ -105,6 +129,11 @@ const FAULTS: &[(&str, Spoil)] = &[
     ("CALL-6", |h| h.row("drawn", "calls", 1)["journal"][2]["result"] = json!({"status":"nice"})),
     ("CALL-7", |h| h.at("hear conflict")["final"] = json!(true)),
     ("CALL-7", |h| h.at("hear drawn")["final"] = json!(false)),
+    ("CALL-14", |h| h.row("starting", "calls", 0)["journal"][0]["stage"] = json!("app")),
+    ("CALL-14", |h| {
+        let told = json!({"kind":"receipt","seq":2,"stage":"activation_ready","message_id":"r5"});
+        h.row("board ready", "calls", 2)["journal"].as_array_mut().unwrap().push(told);
+    }),
     ("CALL-14", |h| h.row("starting", "calls", 0)["journal"][0]["stage"] = json!("accepted")),
     ("CALL-14", |h| h.row("drawing waits", "calls", 2)["journal"][0]["stage"] = json!("starting")),
     ("CALL-14", |h| h.row("started", "calls", 0)["journal"][1]["stage"] = json!("activation_failed")),
@@ -139,6 +168,10 @@ const FAULTS: &[(&str, Spoil)] = &[
     }),
     ("HST-3", |h| h.drop("visible")),
     ("HST-3", |h| h.at("confirmed")["attempt"] = json!(2)),
+    ("DUR-2", |h| {
+        let row = json!({"message_id":"r98","recipient":"a","conversation":"c","seq":98,"kind":"other"});
+        h.at("left")["outbox"].as_array_mut().unwrap().push(row);
+    }),
     ("DUR-2", |h| h.drop("hear left")),
     ("DUR-2", |h| h.row("started", "outbox", 0)["seq"] = json!(1)),
     ("DUR-4", |h| h.at("second drawn")["generation"] = json!(1)),
@@ -148,6 +181,7 @@ const FAULTS: &[(&str, Spoil)] = &[
         h.before("calm", "sent", invoke("s10", "k10", "board.draw", 1));
         h.before("calm", "taken", json!({"id":"s10"}));
     }),
+    ("DUR-5", |h| h.at("left")["audit"].as_array_mut().unwrap().push(json!({"seq":0,"source":"runtime"}))),
     ("DUR-5", |h| h.row("left", "audit", 0)["source"] = json!("runtime")),
 ];
 
@@ -160,6 +194,13 @@ fn a_correct_history_passes_and_exercises_every_invariant() {
     // A correct history of this size starts no handler in the foreground.
     let vacuous: Vec<_> = vacuous.into_iter().filter(|id| **id != "ACT-2").collect();
     assert!(vacuous.is_empty(), "{vacuous:?} of {exercised:?}");
+}
+
+#[test]
+fn i64_a_tool_that_declares_a_reserved_name_is_reported() {
+    let tool = json!({"id":"x.y","input_schema":{"properties":{"instance_id":{"type":"string"}}}});
+    let oracle = Oracle::new(&json!([{"tools":[tool]}]), &[]);
+    assert_eq!(oracle.violations().iter().map(|v| v.invariant).collect::<Vec<_>>(), ["I64"]);
 }
 
 #[test]
