@@ -40,12 +40,6 @@ impl List {
         self.rows == 0
     }
 
-    /// How many rows.
-    #[cfg(test)]
-    pub(super) fn len(&self) -> usize {
-        self.rows
-    }
-
     /// The JSON text and the bodies.
     pub(super) fn into_parts(mut self) -> (String, Vec<u8>) {
         self.json.push(b']');

@@ -22,6 +22,8 @@ mod open;
 mod read;
 mod schema;
 mod stored;
+#[cfg(test)]
+mod tests;
 mod write;
 mod writer;
 

@@ -27,6 +27,18 @@ use super::{
 
 const OPERATION: &str = "open the workspace";
 
+/// Unfinished calls with the rows that accepted them.
+pub(super) const CALLS: &str = "\
+SELECT open_calls.id, 0 AS idx, open_calls.body, effective, wall, journal.body AS journal \
+FROM open_calls LEFT JOIN journal ON journal.id = open_calls.id \
+WHERE open_calls.id > ? AND open_calls.id < ? ORDER BY open_calls.id";
+
+/// Messages to be sent with the rows that hold them.
+pub(super) const OUTBOX: &str = "\
+SELECT outbox.journal AS id, idx, NULL AS body, effective, wall, journal.body AS journal \
+FROM outbox LEFT JOIN journal ON journal.id = outbox.journal \
+WHERE outbox.journal > ? AND outbox.journal < ? ORDER BY outbox.journal, idx";
+
 /// A live row and the journal row that it refers to.
 struct Live {
     id: i64,
@@ -132,16 +144,12 @@ async fn calls(
     queries: &mut u64,
 ) -> Result<(), StoreError> {
     *queries += 1;
-    let rows: Vec<Live> = sqlx::query_as(
-        "SELECT open_calls.id, 0 AS idx, open_calls.body, effective, wall, journal.body AS journal \
-         FROM open_calls LEFT JOIN journal ON journal.id = open_calls.id \
-         WHERE open_calls.id > ? AND open_calls.id < ? ORDER BY open_calls.id",
-    )
-    .bind(range.0)
-    .bind(range.1)
-    .fetch_all(connection)
-    .await
-    .map_err(|error| failed(OPERATION, error))?;
+    let rows: Vec<Live> = sqlx::query_as(CALLS)
+        .bind(range.0)
+        .bind(range.1)
+        .fetch_all(connection)
+        .await
+        .map_err(|error| failed(OPERATION, error))?;
     for row in rows {
         let seq = place(row.id);
         let mut call: Call = parse("open_calls", row.id, row.body.as_deref().unwrap_or_default())?;
@@ -165,16 +173,12 @@ async fn outbox(
     queries: &mut u64,
 ) -> Result<(), StoreError> {
     *queries += 1;
-    let rows: Vec<Live> = sqlx::query_as(
-        "SELECT outbox.journal AS id, idx, NULL AS body, effective, wall, journal.body AS journal \
-         FROM outbox LEFT JOIN journal ON journal.id = outbox.journal \
-         WHERE outbox.journal > ? AND outbox.journal < ? ORDER BY outbox.journal, idx",
-    )
-    .bind(range.0)
-    .bind(range.1)
-    .fetch_all(connection)
-    .await
-    .map_err(|error| failed(OPERATION, error))?;
+    let rows: Vec<Live> = sqlx::query_as(OUTBOX)
+        .bind(range.0)
+        .bind(range.1)
+        .fetch_all(connection)
+        .await
+        .map_err(|error| failed(OPERATION, error))?;
     let mut read: Option<(i64, Vec<lineup_core::journal::Addressed>)> = None;
     for row in rows {
         let seq = place(row.id);

@@ -29,7 +29,7 @@ const SESSIONS: &str = "read the App sessions";
 
 /// One query for everything: entries with the rows that took them in and ended them, calls the same
 /// way, documents.
-const NEEDS: &str = "\
+pub(super) const NEEDS: &str = "\
 SELECT 0 AS what, wanted.key AS idx, taking.id, taking.effective, taking.wall, taking.body, endings.ended, \
  ending.body AS ending \
 FROM json_each(?1, '$.entries') AS wanted \

@@ -12,7 +12,7 @@ use super::{batch::Batch, list::List};
 /// names `?3` but not `?1` and `?2` gets NULL.)
 ///
 /// `OR FAIL`: whoever sends the query rolls back, so SQLite need not keep a journal per statement.
-const PARTS: [(fn(&mut Batch) -> &mut List, Bodies, &str); 14] = [
+pub(super) const PARTS: [Part; 14] = [
     (
         |batch| &mut batch.workspaces,
         Bodies::Inline,
@@ -98,9 +98,12 @@ const PARTS: [(fn(&mut Batch) -> &mut List, Bodies, &str); 14] = [
     ),
 ];
 
+/// A list, where its bodies travel, and the statement that writes it.
+pub(super) type Part = (fn(&mut Batch) -> &mut List, Bodies, &'static str);
+
 /// Where a list's bodies travel.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Bodies {
+pub(super) enum Bodies {
     /// In the JSON.
     Inline,
     /// In an argument of their own, before the JSON.
@@ -140,13 +143,16 @@ pub(super) async fn send(connection: &mut SqliteConnection, texts: &mut Texts, m
             Bodies::Beside => query.bind(bodies).bind(json),
         };
     }
-    let (mut done, mut rows) = (0, 0);
+    let (mut done, mut rows) = (0_usize, 0);
     let mut results = connection.fetch_many(query);
     loop {
         match results.try_next().await {
             Ok(Some(Either::Left(result))) => {
                 done += 1;
-                rows += result.rows_affected();
+                // BEGIN and COMMIT repeat the count of the statement before them.
+                if (2..statements).contains(&done) {
+                    rows += result.rows_affected();
+                }
             }
             Ok(Some(Either::Right(_))) => {}
             Ok(None) => return Written { rows, error: None },

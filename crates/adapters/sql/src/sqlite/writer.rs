@@ -193,6 +193,12 @@ impl Writer {
         }
     }
 
+    /// The connection, for tests that spoil it.
+    #[cfg(test)]
+    pub(super) fn connection(&mut self) -> &mut SqliteConnection {
+        self.connection.as_mut().expect("the last commit left a connection")
+    }
+
     /// Closes the connection; one that was in a transaction rolls back.
     pub(super) async fn discard(&mut self) {
         if let Some(connection) = self.connection.take() {
