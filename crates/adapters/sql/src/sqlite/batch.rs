@@ -265,7 +265,7 @@ impl Collector {
         }
         for (id, call) in calls {
             match call {
-                Some(body) => batch.calls.row(&(id, body)),
+                Some(body) => batch.calls.row_with_text(&(id,), &body),
                 // A call that came and went in this batch was never stored.
                 None if new_rows.contains(&id) => {}
                 None => batch.calls_gone.row(&id),
@@ -280,18 +280,18 @@ impl Collector {
         }
         for ((no, kind, id), body) in records {
             match body {
-                Some(body) => batch.records.row(&(no, kind, id, body)),
+                Some(body) => batch.records.row_with_text(&(no, kind, id), &body),
                 None => batch.records_gone.row(&(no, kind, id)),
             }
         }
         for ((no, id), (conversation, opened, body)) in sessions {
-            batch.sessions.row(&(no, id, conversation, opened, body));
+            batch.sessions.row_with_text(&(no, id, conversation, opened), &body);
         }
         for ((no, session), Document { head, data }) in documents {
-            batch.documents.row(&(no, session, head.revision, head.bytes, head.digest, text(&data)?));
+            batch.documents.row_with_text(&(no, session, head.revision, head.bytes, head.digest), &text(&data)?);
         }
-        for row in descriptors {
-            batch.descriptors.row(&row);
+        for (digest, body) in descriptors {
+            batch.descriptors.row_with_text(&(digest,), &body);
         }
         for ((no, minute, source, actor, code), count) in refusals {
             batch.refusals.row(&(no, minute, source, actor, code, count));

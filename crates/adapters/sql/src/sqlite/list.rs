@@ -35,6 +35,14 @@ impl List {
         Ok(())
     }
 
+    /// Adds a row with a body that is text already.
+    pub(super) fn row_with_text(&mut self, columns: &impl Serialize, body: &str) {
+        let Ok(()) = self.row_with_body(columns, |out| {
+            out.extend_from_slice(body.as_bytes());
+            Ok::<_, std::convert::Infallible>(())
+        });
+    }
+
     /// Whether there is nothing to write.
     pub(super) fn is_empty(&self) -> bool {
         self.rows == 0

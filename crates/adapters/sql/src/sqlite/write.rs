@@ -39,8 +39,9 @@ pub(super) const PARTS: [Part; 14] = [
     ),
     (
         |batch| &mut batch.calls,
-        Bodies::Inline,
-        "INSERT OR REPLACE INTO open_calls (id, body) SELECT value->>0, value->>1 FROM json_each(?)",
+        Bodies::Beside,
+        "INSERT OR REPLACE INTO open_calls (body, id) \
+         SELECT CAST(substr(?, value->>1, value->>2) AS TEXT), value->>0 FROM json_each(?)",
     ),
     (
         |batch| &mut batch.calls_gone,
@@ -59,9 +60,10 @@ pub(super) const PARTS: [Part; 14] = [
     ),
     (
         |batch| &mut batch.records,
-        Bodies::Inline,
-        "INSERT INTO records (workspace, kind, id, body) \
-         SELECT value->>0, value->>1, value->>2, value->>3 FROM json_each(?) WHERE true \
+        Bodies::Beside,
+        "INSERT INTO records (body, workspace, kind, id) \
+         SELECT CAST(substr(?, value->>3, value->>4) AS TEXT), value->>0, value->>1, value->>2 \
+         FROM json_each(?) WHERE true \
          ON CONFLICT DO UPDATE SET body = excluded.body",
     ),
     (
@@ -71,23 +73,26 @@ pub(super) const PARTS: [Part; 14] = [
     ),
     (
         |batch| &mut batch.sessions,
-        Bodies::Inline,
-        "INSERT INTO app_sessions (workspace, id, conversation, opened, body) \
-         SELECT value->>0, value->>1, value->>2, value->>3, value->>4 FROM json_each(?) WHERE true \
+        Bodies::Beside,
+        "INSERT INTO app_sessions (body, workspace, id, conversation, opened) \
+         SELECT CAST(substr(?, value->>4, value->>5) AS TEXT), value->>0, value->>1, value->>2, value->>3 \
+         FROM json_each(?) WHERE true \
          ON CONFLICT DO UPDATE SET body = excluded.body",
     ),
     (
         |batch| &mut batch.documents,
-        Bodies::Inline,
-        "INSERT INTO documents (workspace, session, revision, bytes, digest, body) \
-         SELECT value->>0, value->>1, value->>2, value->>3, value->>4, value->>5 FROM json_each(?) WHERE true \
+        Bodies::Beside,
+        "INSERT INTO documents (body, workspace, session, revision, bytes, digest) \
+         SELECT CAST(substr(?, value->>5, value->>6) AS TEXT), value->>0, value->>1, value->>2, value->>3, value->>4 \
+         FROM json_each(?) WHERE true \
          ON CONFLICT DO UPDATE SET revision = excluded.revision, bytes = excluded.bytes, digest = excluded.digest, \
          body = excluded.body",
     ),
     (
         |batch| &mut batch.descriptors,
-        Bodies::Inline,
-        "INSERT OR IGNORE INTO descriptors (digest, body) SELECT value->>0, value->>1 FROM json_each(?)",
+        Bodies::Beside,
+        "INSERT OR IGNORE INTO descriptors (body, digest) \
+         SELECT CAST(substr(?, value->>1, value->>2) AS TEXT), value->>0 FROM json_each(?)",
     ),
     (
         |batch| &mut batch.refusals,
@@ -149,7 +154,7 @@ pub(super) async fn send(connection: &mut SqliteConnection, texts: &mut Texts, m
         match results.try_next().await {
             Ok(Some(Either::Left(result))) => {
                 done += 1;
-                // BEGIN and COMMIT repeat the count of the statement before them.
+                // The first and the last statement repeat the count of the one before them.
                 if (2..statements).contains(&done) {
                     rows += result.rows_affected();
                 }
