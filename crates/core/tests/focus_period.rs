@@ -173,7 +173,8 @@ fn op_3_a_start_that_waited_for_its_turn_goes_on_when_the_holder_fails() {
 
 #[test]
 fn hst_2_leaving_interrupts_the_focus_and_no_call_is_forged() {
-    let leave: [(&str, fn(&Scene) -> Intent); 3] = [
+    type Leave = fn(&Scene) -> Intent;
+    let leave: [(&str, Leave); 3] = [
         ("switch", |_| Intent::Switch { to: None }),
         ("back", |_| Intent::Back),
         ("close", |scene| Intent::Close { instance: scene.instance("main", "pomodoro").unwrap() }),

@@ -93,13 +93,12 @@ impl Draft {
             Way::Run(instance) => {
                 call.instance = Some(instance.id.clone());
                 // Handed over in the commit that takes it in: two commits for a whole call.
-                if descriptor.executor == Executor::MiniappSdk {
-                    if let call::Transition::To(state) =
+                if descriptor.executor == Executor::MiniappSdk
+                    && let call::Transition::To(state) =
                         call::decide(&call.state, CallInput::Deliver { now: self.now.effective, attempts: 0 })
-                    {
-                        call.state = state;
-                        call.attempts = 1;
-                    }
+                {
+                    call.state = state;
+                    call.attempts = 1;
                 }
                 let operates = descriptor.invocation == Invocation::Operation;
                 let key = self.accept(call, Some(Stage::Accepted));
