@@ -120,7 +120,7 @@ impl Builder {
         let engine = Engine::new(workspace.clone(), opened, &clock.read());
 
         let (queue, told) = mpsc::channel(QUEUE);
-        let runtime = Runtime { workspace: workspace.clone(), queue: queue.clone(), store: store.clone() };
+        let runtime = Runtime { workspace: workspace.clone(), queue: queue.clone(), store: Arc::downgrade(&store) };
         miniapps.attach(Arc::new(runtime.clone()) as Arc<dyn MiniAppRequests>);
         let to_transport = ToTransport::start(transport.clone());
         let reconciler = Reconciler::new(miniapps, hosts, surfaces, queue.clone());

@@ -128,7 +128,11 @@ fn refusal_id() -> MessageId {
 /// Takes in what the transport has to say, until it can never connect again.
 pub(crate) async fn listen(transport: Arc<dyn Transport>, queue: mpsc::Sender<Told>, out: ToTransport) {
     loop {
-        let told = match transport.next().await {
+        let event = tokio::select! {
+            event = transport.next() => event,
+            () = queue.closed() => return,
+        };
+        let told = match event {
             Ok(TransportEvent::Connected) => Told::Connected,
             Ok(TransportEvent::Disconnected) => continue,
             Ok(TransportEvent::Acknowledged(message)) => {

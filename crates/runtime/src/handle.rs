@@ -1,6 +1,6 @@
 //! The Runtime's handle: the inbound ports.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
 use lineup_core::{
@@ -30,7 +30,8 @@ use crate::{
 pub struct Runtime {
     pub(crate) workspace: WorkspaceId,
     pub(crate) queue: mpsc::Sender<Told>,
-    pub(crate) store: Arc<dyn Store>,
+    /// The actor alone owns the store: it is closed when the actor stops.
+    pub(crate) store: Weak<dyn Store>,
 }
 
 impl Runtime {
@@ -59,6 +60,10 @@ impl Runtime {
         let (who, glance) = oneshot::channel();
         self.queue.send(Told::Look(who)).await.map_err(|_| stopped())?;
         glance.await.map_err(|_| stopped())
+    }
+
+    pub(crate) fn store(&self) -> Result<Arc<dyn Store>, Fault> {
+        self.store.upgrade().ok_or_else(stopped)
     }
 
     async fn ask(&self, input: Input) -> Result<Answer, Box<Rejected>> {

@@ -100,7 +100,7 @@ pub(crate) async fn answer(runtime: &Runtime, query: InspectQuery) -> Result<Val
         }
         InspectQuery::Sessions { conversation, limit } => {
             let sessions =
-                runtime.store.sessions(&runtime.workspace, &conversation, limit).await.map_err(unreadable)?;
+                runtime.store()?.sessions(&runtime.workspace, &conversation, limit).await.map_err(unreadable)?;
             json!({ "rows": sessions })
         }
         InspectQuery::Inventories => {
@@ -152,7 +152,7 @@ fn outcome_status(ended: &AuditRow) -> Option<Value> {
 }
 
 async fn audit(runtime: &Runtime, query: AuditQuery) -> Result<Vec<AuditRow>, Fault> {
-    runtime.store.audit(&runtime.workspace, query).await.map_err(unreadable)
+    runtime.store()?.audit(&runtime.workspace, query).await.map_err(unreadable)
 }
 
 fn unreadable(error: StoreError) -> Fault {

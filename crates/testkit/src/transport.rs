@@ -1,0 +1,144 @@
+//! AppServer without a network: what agents send goes in, what the Runtime sends is kept.
+
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicU64, Ordering},
+};
+
+use async_trait::async_trait;
+use lineup_model::AgentId;
+use lineup_ports::outbound::{Delivery, DeliveryToken, Outgoing, Transport, TransportError, TransportEvent};
+use tokio::sync::{Mutex as AsyncMutex, mpsc, watch};
+
+/// AppServer without a network. Acknowledges what the Runtime sends unless it is told not to.
+#[derive(Debug)]
+pub struct InMemoryTransport {
+    events: mpsc::UnboundedSender<TransportEvent>,
+    next: AsyncMutex<mpsc::UnboundedReceiver<TransportEvent>>,
+    token: AtomicU64,
+    acknowledges: bool,
+    sent: Mutex<Vec<Outgoing>>,
+    taken: Mutex<Vec<DeliveryToken>>,
+    count: watch::Sender<usize>,
+    relay: Option<mpsc::UnboundedSender<Outgoing>>,
+}
+
+impl InMemoryTransport {
+    /// One that acknowledges at once what it is given, and keeps it.
+    #[must_use]
+    pub fn acknowledging() -> Arc<Self> {
+        Self::new(true, None)
+    }
+
+    /// One that never acknowledges.
+    #[must_use]
+    pub fn silent() -> Arc<Self> {
+        Self::new(false, None)
+    }
+
+    /// One that acknowledges at once and passes everything on instead of keeping it.
+    #[must_use]
+    pub fn passing_on(to: mpsc::UnboundedSender<Outgoing>) -> Arc<Self> {
+        Self::new(true, Some(to))
+    }
+
+    fn new(acknowledges: bool, relay: Option<mpsc::UnboundedSender<Outgoing>>) -> Arc<Self> {
+        let (events, next) = mpsc::unbounded_channel();
+        events.send(TransportEvent::Connected).expect("the receiver is right here");
+        Arc::new(Self {
+            events,
+            next: AsyncMutex::new(next),
+            token: AtomicU64::new(0),
+            acknowledges,
+            sent: Mutex::default(),
+            taken: Mutex::default(),
+            count: watch::channel(0).0,
+            relay,
+        })
+    }
+
+    /// Delivers an envelope of an agent's.
+    pub fn deliver(&self, sender: &AgentId, payload: Vec<u8>) -> DeliveryToken {
+        let token = DeliveryToken(self.token.fetch_add(1, Ordering::Relaxed));
+        self.event(TransportEvent::Delivered(Delivery { token, sender: sender.clone(), payload }));
+        token
+    }
+
+    /// Says something to the Runtime.
+    pub fn event(&self, event: TransportEvent) {
+        // A Runtime that is gone hears nothing.
+        let _ = self.events.send(event);
+    }
+
+    /// Everything that the Runtime sent, in order.
+    ///
+    /// # Panics
+    /// When another thread panicked while it held the list.
+    #[must_use]
+    pub fn sent(&self) -> Vec<Outgoing> {
+        self.sent.lock().expect("no one panics while holding the list").clone()
+    }
+
+    /// The deliveries that the Runtime acknowledged.
+    ///
+    /// # Panics
+    /// When another thread panicked while it held the list.
+    #[must_use]
+    pub fn acknowledged(&self) -> Vec<DeliveryToken> {
+        self.taken.lock().expect("no one panics while holding the list").clone()
+    }
+
+    /// Waits until the Runtime has sent something for which this holds, and returns it.
+    ///
+    /// # Panics
+    /// When another thread panicked while it held the list.
+    pub async fn until(&self, mut holds: impl FnMut(&Outgoing) -> bool) -> Outgoing {
+        let mut count = self.count.subscribe();
+        loop {
+            let found = self
+                .sent
+                .lock()
+                .expect("no one panics while holding the list")
+                .iter()
+                .find(|sent| holds(sent))
+                .cloned();
+            if let Some(found) = found {
+                return found;
+            }
+            count.changed().await.expect("the sender is in self");
+        }
+    }
+}
+
+#[async_trait]
+impl Transport for InMemoryTransport {
+    async fn next(&self) -> Result<TransportEvent, TransportError> {
+        match self.next.lock().await.recv().await {
+            Some(event) => Ok(event),
+            None => std::future::pending().await,
+        }
+    }
+
+    async fn send(&self, messages: Vec<Outgoing>) -> Result<(), TransportError> {
+        for message in messages {
+            if self.acknowledges {
+                self.event(TransportEvent::Acknowledged(message.id.clone()));
+            }
+            match &self.relay {
+                Some(relay) => {
+                    // Nobody listens any more: the test is over.
+                    let _ = relay.send(message);
+                }
+                None => self.sent.lock().expect("no one panics while holding the list").push(message),
+            }
+        }
+        self.count.send_modify(|count| *count += 1);
+        Ok(())
+    }
+
+    async fn acknowledge(&self, deliveries: Vec<DeliveryToken>) -> Result<(), TransportError> {
+        self.taken.lock().expect("no one panics while holding the list").extend(deliveries);
+        self.count.send_modify(|count| *count += 1);
+        Ok(())
+    }
+}
