@@ -16,6 +16,8 @@ use crate::{
 
 /// How often a store that takes nothing is probed.
 const PROBE: Duration = Duration::from_millis(250);
+/// The least pause between two ticks for the same alarm, in milliseconds.
+const TICK: u64 = 100;
 /// Inputs taken from the queue at once.
 const GULP: usize = 256;
 
@@ -81,6 +83,9 @@ impl Actor {
         let mut stopping: Option<oneshot::Sender<()>> = None;
         // Nothing is told to anyone before the recovery is durable: it counts the deliveries anew.
         let mut recovered = false;
+        // The tick that is under way: time is not told twice what it has been told once.
+        let mut tick: Option<Ticket> = None;
+        let mut ticked_at: Option<lineup_model::Effective> = None;
         loop {
             // Deciding and committing, as far as it goes without waiting.
             loop {
@@ -107,6 +112,9 @@ impl Actor {
                     let mut acknowledged = Vec::new();
                     let mut send = effects.send;
                     for (ticket, outcome) in effects.settled {
+                        if tick == Some(ticket) {
+                            tick = None;
+                        }
                         match waiters.remove(&ticket) {
                             Some(Waiter::Caller(caller)) => {
                                 // A caller that went away needs no answer.
@@ -169,6 +177,7 @@ impl Actor {
                 Standing::Unavailable | Standing::Unknown => {}
                 Standing::Fenced => {
                     tracing::error!(%workspace, "another process owns the workspace; this one stops");
+                    store.close().await;
                     if let Some(stopped) = stopping.take() {
                         let _ = stopped.send(());
                     }
@@ -176,16 +185,23 @@ impl Actor {
                 }
             }
             if stopping.is_some() && engine.backlog() == 0 {
+                store.close().await;
                 if let Some(stopped) = stopping.take() {
                     let _ = stopped.send(());
                 }
                 return;
             }
 
-            let alarm = engine.durable().next_alarm();
-            let reading = clock.read();
-            let now = engine.time().at(&reading.boot, reading.boot_ms, reading.wall).effective;
-            let wait = alarm.map(|at| reading.boot_ms.saturating_add(at.since(now)));
+            let wait = match engine.durable().next_alarm() {
+                Some(alarm) if tick.is_none() && engine.standing() == Standing::Serving => {
+                    let reading = clock.read();
+                    let now = engine.time().at(&reading.boot, reading.boot_ms, reading.wall).effective;
+                    // One that is still due after its tick is a fault of ours; it must not spin.
+                    let pause = if ticked_at.is_some_and(|at| alarm <= at) { TICK } else { 0 };
+                    Some(reading.boot_ms.saturating_add(alarm.since(now).max(pause)))
+                }
+                Some(_) | None => None,
+            };
             tokio::select! {
                 biased;
                 Some(answered) = from_store.recv() => {
@@ -267,7 +283,8 @@ impl Actor {
                 () = until(&*clock, wait) => {
                     engine.read_clock(&clock.read());
                     if engine.durable().next_alarm().is_some_and(|at| at <= engine.time().effective) {
-                        engine.offer(Input::Clock);
+                        ticked_at = Some(engine.time().effective);
+                        tick = Some(engine.offer(Input::Clock));
                     }
                 }
             }

@@ -81,8 +81,9 @@ async fn call_3_a_repeat_is_answered_byte_equal_also_after_a_restart_and_writes_
         first = world.outcome("k1").await;
         let (commits, sent) = (store.counters().commits, world.transport.sent().len());
         world.invoke("notes.add", "k1", json!({ "n": 1 })).await;
-        world.transport.until(|_| world.transport.sent().len() > sent).await;
-        assert_eq!(world.transport.sent().last().unwrap().payload, serde_json_bytes(&world, &first));
+        let repeat = world.transport.nth(2, |one| one.id.as_str() == first["id"]).await;
+        assert_eq!(world.transport.sent().len(), sent + 1);
+        assert_eq!(repeat.payload, bytes_of(&world, &first));
         assert_eq!(store.counters().commits, commits, "G6: nothing is written");
         world.runtime.stop().await;
     }
@@ -100,7 +101,7 @@ async fn call_3_a_repeat_is_answered_byte_equal_also_after_a_restart_and_writes_
 }
 
 /// The bytes in which this outcome was sent first.
-fn serde_json_bytes(world: &World, outcome: &serde_json::Value) -> Vec<u8> {
+fn bytes_of(world: &World, outcome: &serde_json::Value) -> Vec<u8> {
     let sent = world.transport.sent();
     sent.iter().find(|sent| sent.id.as_str() == outcome["id"]).expect("it was sent").payload.clone()
 }
@@ -113,7 +114,7 @@ async fn h28_a_hundred_repeats_at_once_execute_once() {
         world.invoke("notes.add", "k1", json!({ "n": 1 })).await;
     }
     let first = world.outcome("k1").await;
-    world.transport.until(|_| world.transport.acknowledged().len() == 100).await;
+    world.transport.until_acknowledged(100).await;
     assert_eq!(miniapps.handed().len(), 1);
     let outcomes: std::collections::BTreeSet<_> = world
         .transport

@@ -508,6 +508,8 @@ impl Store for MemoryStore {
         self.data().commit(&batch)
     }
 
+    async fn close(&self) {}
+
     async fn reopen(&self, workspace: &WorkspaceId) -> Result<u64, StoreError> {
         let mut data = self.data();
         if data.full {

@@ -88,23 +88,33 @@ impl InMemoryTransport {
         self.taken.lock().expect("no one panics while holding the list").clone()
     }
 
+    /// Waits until the Runtime has sent this many messages for which this holds, and returns the last.
+    ///
+    /// # Panics
+    /// When another thread panicked while it held the list.
+    pub async fn nth(&self, nth: usize, holds: impl Fn(&Outgoing) -> bool) -> Outgoing {
+        let mut count = self.count.subscribe();
+        loop {
+            let found = self.sent().into_iter().filter(|sent| holds(sent)).nth(nth - 1);
+            if let Some(found) = found {
+                return found;
+            }
+            count.changed().await.expect("the sender is in self");
+        }
+    }
+
     /// Waits until the Runtime has sent something for which this holds, and returns it.
     ///
     /// # Panics
     /// When another thread panicked while it held the list.
-    pub async fn until(&self, mut holds: impl FnMut(&Outgoing) -> bool) -> Outgoing {
+    pub async fn until(&self, holds: impl Fn(&Outgoing) -> bool) -> Outgoing {
+        self.nth(1, holds).await
+    }
+
+    /// Waits until the Runtime has acknowledged this many deliveries.
+    pub async fn until_acknowledged(&self, deliveries: usize) {
         let mut count = self.count.subscribe();
-        loop {
-            let found = self
-                .sent
-                .lock()
-                .expect("no one panics while holding the list")
-                .iter()
-                .find(|sent| holds(sent))
-                .cloned();
-            if let Some(found) = found {
-                return found;
-            }
+        while self.acknowledged().len() < deliveries {
             count.changed().await.expect("the sender is in self");
         }
     }

@@ -180,6 +180,11 @@ pub trait Store: Send + Sync {
     /// As [`Store::open`].
     async fn reopen(&self, workspace: &WorkspaceId) -> Result<u64, StoreError>;
 
+    /// Gives up ownership: when it returns, another process can open what this one had open, and
+    /// finds everything that was committed. What is asked afterwards is refused as `Unavailable`.
+    /// The second time does nothing.
+    async fn close(&self);
+
     /// Whether a commit would be taken now, after [`Cause::Unavailable`]. Writes and removes
     /// something small.
     ///

@@ -27,7 +27,6 @@ pub struct World {
 
 impl World {
     pub async fn start(store: Arc<dyn Store>, miniapps: Arc<ScriptedMiniApps>, clock: Arc<VirtualClock>) -> Self {
-        let _ = tracing_subscriber::fmt().with_test_writer().with_env_filter("debug,sqlx=info").try_init();
         let transport = InMemoryTransport::acknowledging();
         let hosts = Arc::new(RecordingHosts::default());
         let runtime = Runtime::builder()

@@ -87,3 +87,13 @@ pub(super) fn io(operation: &'static str, path: &std::path::Path, source: std::i
         source: Some(Box::new(source)),
     }
 }
+
+/// The store was closed by its owner.
+pub(super) fn closed(operation: &'static str) -> StoreError {
+    StoreError {
+        kind: StoreErrorKind::Unavailable,
+        operation,
+        detail: "it was closed; open it again".to_owned(),
+        source: None,
+    }
+}

@@ -5,6 +5,7 @@ use std::{
     fs::{self, File, OpenOptions, TryLockError},
     io::{self, Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering},
 };
 
 use lineup_ports::outbound::{StoreError, StoreErrorKind};
@@ -22,6 +23,7 @@ pub(super) struct Location {
     pub(super) file: PathBuf,
     /// The file beside it: locked, and holds the owner's process id and the database's identity.
     lock: File,
+    given_up: AtomicBool,
     #[cfg(unix)]
     opened: std::sync::OnceLock<(u64, u64)>,
 }
@@ -48,6 +50,7 @@ impl Location {
         let location = Self {
             file,
             lock,
+            given_up: AtomicBool::new(false),
             #[cfg(unix)]
             opened: std::sync::OnceLock::new(),
         };
@@ -132,6 +135,18 @@ impl Location {
             let _ = self.opened.set(place(&self.file)?);
         }
         Ok(())
+    }
+
+    /// Lets another process open the database. Called once no connection to it is open.
+    pub(super) fn give_up(&self) {
+        self.given_up.store(true, Ordering::SeqCst);
+        // Closing the file lets go of it as well; there is nothing else to do about a failure.
+        let _ = self.lock.unlock();
+    }
+
+    /// Whether the database is no longer ours.
+    pub(super) fn is_given_up(&self) -> bool {
+        self.given_up.load(Ordering::SeqCst)
     }
 
     /// Whether the path still names the file that was opened (B8).

@@ -122,18 +122,6 @@ impl SqliteStore {
     pub fn counters(&self) -> CounterValues {
         self.inner.counters.values()
     }
-
-    /// Closes the database. When this returns, no file of it is open or locked, and everything is in
-    /// the database file itself. Dropping the store loses nothing, but takes its time in the
-    /// background.
-    pub async fn close(self) {
-        for reader in [&self.inner.facts, &self.inner.people] {
-            if let Some(connection) = reader.lock().await.take() {
-                connect::close(connection).await;
-            }
-        }
-        self.inner.writer.lock().await.discard().await;
-    }
 }
 
 /// Refuses a database that is somebody else's. One without a single table is a store whose creation
@@ -216,6 +204,9 @@ impl Inner {
         operation: &'static str,
     ) -> Result<Reading<'a>, StoreError> {
         let mut home = reader.lock().await;
+        if self.location.is_given_up() {
+            return Err(error::closed(operation));
+        }
         let connection = match home.take() {
             Some(connection) => connection,
             None => connect::reader(&self.location.file).await.map_err(|error| error::failed(operation, error))?,
@@ -287,6 +278,22 @@ impl Store for SqliteStore {
         undroppable(async move { inner.reopen(&workspace).await })
             .await
             .unwrap_or_else(|| Err(stopped("open the data again")))
+    }
+
+    async fn close(&self) {
+        let inner = self.inner.clone();
+        undroppable(async move {
+            for reader in [&inner.facts, &inner.people] {
+                if let Some(connection) = reader.lock().await.take() {
+                    connect::close(connection).await;
+                }
+            }
+            let mut writer = inner.writer.lock().await;
+            writer.discard().await;
+            inner.location.give_up();
+        })
+        .await
+        .unwrap_or_default();
     }
 
     async fn probe(&self, _workspace: &WorkspaceId) -> Result<(), StoreError> {

@@ -235,6 +235,9 @@ impl Writer {
     /// opened: what is written to a file that has been moved away is lost (B8).
     async fn connected(&mut self, location: &Location) -> Result<SqliteConnection, StoreError> {
         const OPERATION: &str = "write to the database";
+        if location.is_given_up() {
+            return Err(error::closed(OPERATION));
+        }
         if !location.is_in_place() {
             self.discard().await;
             let detail = format!("{} was moved or replaced; put it back", location.file.display());
