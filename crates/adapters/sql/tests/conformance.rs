@@ -1,6 +1,7 @@
 //! The SQLite store against the sentences of the store port.
 
 use async_trait::async_trait;
+use lineup_ports::outbound::Store as _;
 use lineup_sql::SqliteStore;
 use lineup_testkit::store::StoreFixture;
 use tempfile::TempDir;
