@@ -100,10 +100,11 @@ fn call_3_a_repeated_call_is_answered_from_its_record_and_runs_once() {
     receipt(&mut call, "starting");
     receipt(&mut call, "started");
     let mut again = start(&world, "c1");
-    assert_eq!(again.line()["stage"], "started");
+    // What the first process has not acknowledged yet may come before the answer (DUR-2).
+    again.until(|line| line["stage"] == "started");
     assert_eq!(world.rows("operations"), 1);
     let (code, lines) = world.run(&["agent", "call", "pomodoro.start", r#"{"minutes": 5}"#, "--call-id", "c1"]);
-    assert_eq!((code, &lines[0]["code"]), (3, &json!("call_id_conflict")), "{lines:?}");
+    assert_eq!((code, &lines.last().unwrap()["code"]), (3, &json!("call_id_conflict")), "{lines:?}");
 }
 
 #[test]
@@ -153,7 +154,8 @@ fn dur_4_an_agent_that_waits_gets_its_outcome_across_a_kill() {
     assert_eq!(call.until(|line| line["kind"] == "outcome")["result"]["status"], "completed");
     assert_eq!(call.exit_code(), 0);
     let (_, lines) = world.run(&["agent", "status", "c1"]);
-    assert_eq!(lines.len(), 1, "the one outcome: {lines:?}");
+    let outcomes = lines.iter().filter(|line| line["kind"] == "outcome").count();
+    assert_eq!(outcomes, 1, "{lines:?}");
 }
 
 #[test]

@@ -149,11 +149,13 @@ async fn follow(agent: &Agent, mut call: Call, printer: &Printer) -> Result<Exit
     Err(Failure::Unreachable("the connection has ended; the call goes on, ask with `lineup agent status`".to_owned()))
 }
 
-/// Says on standard error that the call outlives a Runtime that is away.
+/// Says on standard error that the call goes on without a connection.
 fn tell_connection(connection: &Connection) {
     match connection {
-        Connection::Up => eprintln!("lineup: the Runtime is back"),
-        Connection::Down => eprintln!("lineup: the Runtime is away; the call waits for it (Ctrl-C stops waiting)"),
+        Connection::Up => eprintln!("lineup: connected again"),
+        Connection::Down => eprintln!(
+            "lineup: the connection is lost; the call goes on, and this waits for it (Ctrl-C ends the waiting)"
+        ),
         // The call's own end says it.
         Connection::Ended(_) => {}
     }

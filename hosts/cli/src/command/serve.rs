@@ -38,6 +38,8 @@ pub async fn run(data: &DataDir, serve: Serve, printer: &Printer) -> Result<Exit
             serve.listen
         )));
     }
+    // Before anybody can know that this process is there.
+    let stop = told_to_stop()?;
     data.create()?;
     let demo = AgentId::new(DEMO.1).expect("a plain word is a well-formed id");
     let mut credentials = Credentials::load_or_create(data.path())?;
@@ -101,7 +103,7 @@ pub async fn run(data: &DataDir, serve: Serve, printer: &Printer) -> Result<Exit
         )
     });
 
-    told_to_stop().await;
+    stop.await;
     printer.words("Stopping: what is under way is kept.");
     data.withdraw();
     web.close();
@@ -151,19 +153,24 @@ async fn seed(runtime: &Runtime, demo: &AgentId) -> Result<(), Failure> {
     Ok(runtime.set_up(Setup::Conversation(conversation)).await?)
 }
 
-/// Waits for Ctrl-C, or for the system's polite word.
-async fn told_to_stop() {
-    let interrupted = tokio::signal::ctrl_c();
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminated) = signal(SignalKind::terminate()) {
-            tokio::select! {
-                _ = interrupted => {}
-                _ = terminated.recv() => {}
-            }
-            return;
+/// Listens from now on for Ctrl-C and for the system's polite word; the future resolves at the first.
+#[cfg(unix)]
+fn told_to_stop() -> Result<impl Future<Output = ()>, Failure> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let hear = |kind| signal(kind).map_err(|error| Failure::Broken(format!("signals cannot be heard: {error}")));
+    let (mut interrupted, mut terminated) = (hear(SignalKind::interrupt())?, hear(SignalKind::terminate())?);
+    Ok(async move {
+        tokio::select! {
+            _ = interrupted.recv() => {}
+            _ = terminated.recv() => {}
         }
-    }
-    let _told = interrupted.await;
+    })
+}
+
+/// Listens from now on for Ctrl-C.
+#[cfg(not(unix))]
+fn told_to_stop() -> Result<impl Future<Output = ()>, Failure> {
+    Ok(async {
+        let _told = tokio::signal::ctrl_c().await;
+    })
 }
