@@ -35,13 +35,11 @@ impl App {
     pub fn performs(&self, item: &Item, method: &Method) -> bool {
         let manifest = self.code.manifest();
         match item {
-            Item::Call(_) => manifest.tools.iter().any(|tool| {
-                tool.method == *method && matches!(tool.executor, Executor::MiniappSdk)
-            }),
-            Item::Action(_) => manifest
-                .ui_actions
+            Item::Call(_) => manifest
+                .tools
                 .iter()
-                .any(|action| action.method == *method),
+                .any(|tool| tool.method == *method && matches!(tool.executor, Executor::MiniappSdk)),
+            Item::Action(_) => manifest.ui_actions.iter().any(|action| action.method == *method),
         }
     }
 }

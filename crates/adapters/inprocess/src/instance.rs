@@ -2,11 +2,13 @@
 
 use std::{
     collections::BTreeMap,
+    future::{Future as _, poll_fn},
     panic::AssertUnwindSafe,
     sync::{
         Arc, Mutex, OnceLock,
         atomic::{AtomicBool, Ordering},
     },
+    task::Poll,
     time::Duration,
 };
 
@@ -72,25 +74,26 @@ struct Running {
     pool: PoolNumber,
 }
 
+/// How far a hand-over has come. The next one waits for `first_await`, so that handlers begin in the
+/// order in which they were handed their work (ACT-3).
+struct Begun {
+    /// Whether a thread has it.
+    taken: Arc<AtomicBool>,
+    /// Resolves once the handler has run to its first `await`.
+    first_await: oneshot::Receiver<()>,
+}
+
 enum Hook {
     Moved(InstanceState),
     Inbox,
 }
 
 impl Instance {
-    pub fn new(
-        app: Arc<App>,
-        launch: Launch,
-        requests: Arc<dyn MiniAppRequests>,
-        pause: Pause,
-    ) -> Arc<Self> {
+    pub fn new(app: Arc<App>, launch: Launch, requests: Arc<dyn MiniAppRequests>, pause: Pause) -> Arc<Self> {
         let (hooks, queue) = mpsc::unbounded_channel();
         Arc::new(Self {
             app,
-            context: MiniAppContext {
-                work: None,
-                ..launch.context
-            },
+            context: MiniAppContext { work: None, ..launch.context },
             requests,
             pause,
             state: Mutex::new(launch.state),
@@ -110,36 +113,21 @@ impl Instance {
     /// Returns once the MiniApp says that it is ready.
     pub async fn start(self: &Arc<Self>) -> Result<(), MiniAppError> {
         let ready = self.app.code.dispatch(&self.sdk(), Delivery::Ready);
-        let (task, _pool) = self
-            .app
-            .threads
-            .spawn(ready)
-            .map_err(|why| self.error(&why))?;
+        let (task, _pool) = self.app.threads.spawn(ready).map_err(|why| self.error(&why))?;
         *lock(&self.life) = Some(task.abort_handle());
         match task.await {
             Ok(Ok(())) => {}
             Ok(Err(fault)) => return Err(error(&self.context.app_scope, fault.message)),
             Err(join) if join.is_panic() => {
-                return Err(error(
-                    &self.context.app_scope,
-                    "it panicked while it started",
-                ));
+                return Err(error(&self.context.app_scope, "it panicked while it started"));
             }
             Err(_stopped) => {
-                return Err(error(
-                    &self.context.app_scope,
-                    "it was stopped while it started",
-                ));
+                return Err(error(&self.context.app_scope, "it was stopped while it started"));
             }
         }
-        let queue = lock(&self.queue)
-            .take()
-            .expect("an instance is started once");
-        let (hooks, _pool) = self
-            .app
-            .threads
-            .spawn(run_hooks(Arc::clone(self), queue))
-            .map_err(|why| self.error(&why))?;
+        let queue = lock(&self.queue).take().expect("an instance is started once");
+        let (hooks, _pool) =
+            self.app.threads.spawn(run_hooks(Arc::clone(self), queue)).map_err(|why| self.error(&why))?;
         *lock(&self.life) = Some(hooks.abort_handle());
         let _first = self.ready.set(());
         Ok(())
@@ -148,54 +136,40 @@ impl Instance {
     /// Hands work to a handler and returns once a thread has it.
     pub async fn deliver(self: &Arc<Self>, work: Handover) -> Result<(), MiniAppError> {
         if self.ready.get().is_none() {
-            return Err(error(
-                &self.context.app_scope,
-                "this instance is not started yet",
-            ));
+            return Err(error(&self.context.app_scope, "this instance is not started yet"));
         }
         if !self.app.performs(&work.item, &work.method) {
-            return Err(error(
-                &self.context.app_scope,
-                format!("it declares no handler `{}`", work.method),
-            ));
+            return Err(error(&self.context.app_scope, format!("it declares no handler `{}`", work.method)));
         }
-        let Some(begun) = self.begin(work).map_err(|why| self.error(&why))? else {
+        let Some(Begun { taken, first_await }) = self.begin(work).map_err(|why| self.error(&why))? else {
             return Ok(());
         };
         tokio::select! {
             biased;
-            _begun_or_stopped = begun => Ok(()),
+            _reached_or_stopped = first_await => Ok(()),
             () = self.pause.of(HAND_OVER) => {
+                // A handler that computes for so long has its work all the same.
+                if taken.load(Ordering::Acquire) {
+                    return Ok(());
+                }
                 Err(error(&self.context.app_scope, "all of its threads are busy; the work waits for one"))
             }
         }
     }
 
     /// Starts a handler, unless this delivery or a later one was started before.
-    fn begin(self: &Arc<Self>, work: Handover) -> Result<Option<oneshot::Receiver<()>>, NoThreads> {
+    fn begin(self: &Arc<Self>, work: Handover) -> Result<Option<Begun>, NoThreads> {
         let mut handlers = lock(&self.work);
-        if handlers
-            .get(&work.item)
-            .is_some_and(|known| known.generation >= work.generation)
-        {
+        if handlers.get(&work.item).is_some_and(|known| known.generation >= work.generation) {
             return Ok(None);
         }
-        let (begin, begun) = oneshot::channel();
+        let (reached, first_await) = oneshot::channel();
+        let taken = Arc::new(AtomicBool::new(false));
         let (canceller, item, generation) = (Canceller::new(), work.item.clone(), work.generation);
-        let run = run_handler(Arc::clone(self), work, canceller.clone(), begin);
+        let run = run_handler(Arc::clone(self), work, canceller.clone(), Arc::clone(&taken), reached);
         let (task, pool) = self.app.threads.spawn(run)?;
-        let running = Some(Running {
-            canceller,
-            task,
-            pool,
-        });
-        if let Some(earlier) = handlers.insert(
-            item,
-            Handler {
-                generation,
-                running,
-            },
-        ) {
+        let running = Some(Running { canceller, task, pool });
+        if let Some(earlier) = handlers.insert(item, Handler { generation, running }) {
             // Its writes are refused from now on (DUR-4).
             earlier.running.into_iter().for_each(|running| {
                 running.canceller.cancel();
@@ -203,7 +177,7 @@ impl Instance {
             });
         }
         forget_some(&mut handlers);
-        Ok(Some(begun))
+        Ok(Some(Begun { taken, first_await }))
     }
 
     pub fn withdraw(self: &Arc<Self>, item: &Item) {
@@ -254,12 +228,7 @@ impl Instance {
 
     fn sdk(&self) -> Sdk {
         let version = &self.app.code.manifest().version;
-        host::sdk(
-            Arc::clone(&self.requests),
-            self.context.clone(),
-            version,
-            *lock(&self.state),
-        )
+        host::sdk(Arc::clone(&self.requests), self.context.clone(), version, *lock(&self.state))
     }
 
     fn error(&self, why: &NoThreads) -> MiniAppError {
@@ -267,10 +236,7 @@ impl Instance {
     }
 
     fn over(&self, item: &Item, generation: Generation) {
-        if let Some(handler) = lock(&self.work)
-            .get_mut(item)
-            .filter(|handler| handler.generation == generation)
-        {
+        if let Some(handler) = lock(&self.work).get_mut(item).filter(|handler| handler.generation == generation) {
             handler.running = None;
         }
     }
@@ -280,43 +246,19 @@ impl Instance {
     async fn end_for(&self, item: &Item, generation: Generation, fault: Fault, cancelled: bool) {
         let (work, request) = match item.clone() {
             Item::Call(call) if cancelled => (
-                Work::Call {
-                    call: call.clone(),
-                    generation,
-                },
-                MiniAppRequest::Cancel {
-                    call,
-                    generation: Some(generation),
-                    reason: fault.reason,
-                },
+                Work::Call { call: call.clone(), generation },
+                MiniAppRequest::Cancel { call, generation: Some(generation), reason: fault.reason },
             ),
             Item::Call(call) => (
-                Work::Call {
-                    call: call.clone(),
-                    generation,
-                },
-                MiniAppRequest::Fail {
-                    call,
-                    generation: Some(generation),
-                    fault,
-                },
+                Work::Call { call: call.clone(), generation },
+                MiniAppRequest::Fail { call, generation: Some(generation), fault },
             ),
             Item::Action(action) => (
-                Work::Action {
-                    action: action.clone(),
-                    generation,
-                },
-                MiniAppRequest::ActionDone {
-                    action,
-                    generation,
-                    fault: Some(fault),
-                },
+                Work::Action { action: action.clone(), generation },
+                MiniAppRequest::ActionDone { action, generation, fault: Some(fault) },
             ),
         };
-        let from = MiniAppContext {
-            work: Some(work),
-            ..self.context.clone()
-        };
+        let from = MiniAppContext { work: Some(work), ..self.context.clone() };
         if let Err(fault) = self.requests.request(from, request).await {
             tracing::debug!(instance = %self.id(), ?item, code = %fault.code, "the end of stopped work was not needed");
         }
@@ -329,18 +271,24 @@ async fn run_handler(
     instance: Arc<Instance>,
     work: Handover,
     canceller: Canceller,
-    begin: oneshot::Sender<()>,
+    taken: Arc<AtomicBool>,
+    reached: oneshot::Sender<()>,
 ) {
-    let _nobody_waits = begin.send(());
+    taken.store(true, Ordering::Release);
+    let mut reached = Some(reached);
     let (item, generation) = (work.item.clone(), work.generation);
     let mut wait = Duration::from_millis(250);
     loop {
-        let run = instance
-            .app
-            .code
-            .dispatch(&instance.sdk(), delivery(&work, &canceller));
+        let run = instance.app.code.dispatch(&instance.sdk(), delivery(&work, &canceller));
         // Whatever panics here, the Runtime learns that the call is over.
-        match AssertUnwindSafe(run).catch_unwind().await {
+        let mut run = Box::pin(AssertUnwindSafe(run).catch_unwind());
+        let at_first_await = poll_fn(|context| Poll::Ready(run.as_mut().poll(context))).await;
+        let _nobody_waits = reached.take().map(|reached| reached.send(()));
+        let ended = match at_first_await {
+            Poll::Ready(ended) => ended,
+            Poll::Pending => run.await,
+        };
+        match ended {
             Ok(Ok(())) => break,
             Ok(Err(fault)) if fault.code == ErrorCode::StorageUnavailable => {
                 instance.pause.of(wait).await;
@@ -351,8 +299,7 @@ async fn run_handler(
                 break;
             }
             Err(_panic) => {
-                let fault = Fault::new(ErrorCode::ToolFailed, "the handler panicked")
-                    .because("handler_panicked");
+                let fault = Fault::new(ErrorCode::ToolFailed, "the handler panicked").because("handler_panicked");
                 instance.end_for(&item, generation, fault, false).await;
                 break;
             }
@@ -365,32 +312,16 @@ fn delivery(work: &Handover, canceller: &Canceller) -> Delivery {
     let (method, input) = (work.method.clone(), work.input.as_ref().clone());
     let (generation, attempt, canceller) = (work.generation, work.generation.0, canceller.clone());
     match work.item.clone() {
-        Item::Call(call) => Delivery::Call(CallDelivery {
-            call,
-            method,
-            input,
-            generation,
-            attempt,
-            canceller,
-        }),
-        Item::Action(action) => Delivery::Action(ActionDelivery {
-            action,
-            method,
-            input,
-            generation,
-            attempt,
-            canceller,
-        }),
+        Item::Call(call) => Delivery::Call(CallDelivery { call, method, input, generation, attempt, canceller }),
+        Item::Action(action) => {
+            Delivery::Action(ActionDelivery { action, method, input, generation, attempt, canceller })
+        }
     }
 }
 
 /// Sees a withdrawn handler off.
 async fn see_off(instance: Arc<Instance>, item: Item, generation: Generation, running: Running) {
-    let Running {
-        canceller,
-        mut task,
-        pool,
-    } = running;
+    let Running { canceller, mut task, pool } = running;
     canceller.cancel();
     tokio::select! {
         biased;
@@ -405,8 +336,7 @@ async fn see_off(instance: Arc<Instance>, item: Item, generation: Generation, ru
         },
         () = instance.pause.of(LAST_AWAIT) => true,
     };
-    let fault = Fault::new(ErrorCode::ToolFailed, "the handler did not stop within 5 s")
-        .because("handler_stopped");
+    let fault = Fault::new(ErrorCode::ToolFailed, "the handler did not stop within 5 s").because("handler_stopped");
     if lost {
         instance.app.threads.lost(pool);
         tracing::warn!(instance = %instance.id(), ?item, "a handler never reaches an await; its thread is lost");
@@ -423,12 +353,7 @@ async fn run_hooks(instance: Arc<Instance>, mut queue: mpsc::UnboundedReceiver<H
     while let Some(hook) = queue.recv().await {
         match hook {
             Hook::Moved(state) => {
-                if let Err(fault) = instance
-                    .app
-                    .code
-                    .dispatch(&instance.sdk(), Delivery::Lifecycle(state))
-                    .await
-                {
+                if let Err(fault) = instance.app.code.dispatch(&instance.sdk(), Delivery::Lifecycle(state)).await {
                     tracing::warn!(instance = %instance.id(), code = %fault.code, "the lifecycle hook failed");
                 }
             }
@@ -443,12 +368,7 @@ async fn run_hooks(instance: Arc<Instance>, mut queue: mpsc::UnboundedReceiver<H
 async fn run_inbox(instance: &Instance) {
     let mut wait = Duration::from_secs(1);
     for attempt in 1..=INBOX_ATTEMPTS {
-        let Err(fault) = instance
-            .app
-            .code
-            .dispatch(&instance.sdk(), Delivery::Inbox)
-            .await
-        else {
+        let Err(fault) = instance.app.code.dispatch(&instance.sdk(), Delivery::Inbox).await else {
             return;
         };
         tracing::warn!(instance = %instance.id(), code = %fault.code, attempt, "a message of the inbox was not taken");

@@ -17,6 +17,9 @@
 //! fail with a sentence that says so. Other handlers that wait on lost threads end by the limits of
 //! their calls (CALL-9).
 //!
+//! **Order.** A delivery counts as handed over once its handler has run to its first `await`, or has
+//! computed for a second; so handlers begin in the order of their deliveries (ACT-3).
+//!
 //! **Time.** A withdrawn handler has 5 s to go, then it is dropped at its `await` and its end is
 //! reported for it. Pauses are injected ([`InProcess::pausing_with`]).
 //!
@@ -85,15 +88,9 @@ impl InProcess {
             match code {
                 Ok(code) => {
                     let scope = code.manifest().app_scope.clone();
-                    let app = Arc::new(App {
-                        threads: Threads::new(scope.as_str()),
-                        code,
-                    });
+                    let app = Arc::new(App { threads: Threads::new(scope.as_str()), code });
                     if apps.insert(scope.clone(), app).is_some() {
-                        let twice = (
-                            scope.to_string(),
-                            "two MiniApps have this scope; rename one".to_owned(),
-                        );
+                        let twice = (scope.to_string(), "two MiniApps have this scope; rename one".to_owned());
                         refused.get_or_insert(twice);
                     }
                 }
@@ -102,19 +99,11 @@ impl InProcess {
                 }
             }
         }
-        Self {
-            apps,
-            refused,
-            pause: Pause::default(),
-            requests: OnceLock::new(),
-            instances: Mutex::default(),
-        }
+        Self { apps, refused, pause: Pause::default(), requests: OnceLock::new(), instances: Mutex::default() }
     }
 
     fn requests(&self) -> &Arc<dyn MiniAppRequests> {
-        self.requests
-            .get()
-            .expect("the port says that attach is called before anything else is asked")
+        self.requests.get().expect("the port says that attach is called before anything else is asked")
     }
 
     fn instance(&self, id: &InstanceId) -> Option<Arc<Instance>> {
@@ -124,10 +113,7 @@ impl InProcess {
     /// Takes an instance off the list, unless another start of it has taken its place.
     fn forget(&self, instance: &Arc<Instance>) {
         let mut instances = lock(&self.instances);
-        if instances
-            .get(instance.id())
-            .is_some_and(|current| Arc::ptr_eq(current, instance))
-        {
+        if instances.get(instance.id()).is_some_and(|current| Arc::ptr_eq(current, instance)) {
             instances.remove(instance.id());
         }
     }
@@ -137,16 +123,9 @@ impl InProcess {
 impl MiniApps for InProcess {
     fn manifests(&self) -> Result<Vec<Arc<Manifest>>, MiniAppError> {
         if let Some((app_scope, detail)) = &self.refused {
-            return Err(MiniAppError {
-                app_scope: app_scope.clone(),
-                detail: detail.clone(),
-            });
+            return Err(MiniAppError { app_scope: app_scope.clone(), detail: detail.clone() });
         }
-        Ok(self
-            .apps
-            .values()
-            .map(|app| Arc::new(app.code.manifest().clone()))
-            .collect())
+        Ok(self.apps.values().map(|app| Arc::new(app.code.manifest().clone())).collect())
     }
 
     fn attach(&self, requests: Arc<dyn MiniAppRequests>) {
@@ -158,21 +137,13 @@ impl MiniApps for InProcess {
         let Some(app) = self.apps.get(scope) else {
             return Err(error(scope, "it is not hosted by this process"));
         };
-        let instance = Instance::new(
-            Arc::clone(app),
-            launch,
-            Arc::clone(self.requests()),
-            self.pause.clone(),
-        );
+        let instance = Instance::new(Arc::clone(app), launch, Arc::clone(self.requests()), self.pause.clone());
         let earlier = lock(&self.instances).insert(instance.id().clone(), Arc::clone(&instance));
         if let Some(earlier) = earlier {
             earlier.stop_at_once();
         }
         // Also when the caller gives the start up half way: nothing of it stays.
-        let unfinished = Unfinished {
-            home: self,
-            instance: Some(Arc::clone(&instance)),
-        };
+        let unfinished = Unfinished { home: self, instance: Some(Arc::clone(&instance)) };
         instance.start().await?;
         unfinished.finished();
         Ok(())
@@ -216,9 +187,7 @@ impl MiniApps for InProcess {
 
 impl std::fmt::Debug for InProcess {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("InProcess")
-            .field("apps", &self.apps.keys())
-            .finish_non_exhaustive()
+        f.debug_struct("InProcess").field("apps", &self.apps.keys()).finish_non_exhaustive()
     }
 }
 
@@ -244,10 +213,7 @@ impl Drop for Unfinished<'_> {
 }
 
 fn error(scope: &AppScope, detail: impl Into<String>) -> MiniAppError {
-    MiniAppError {
-        app_scope: scope.to_string(),
-        detail: detail.into(),
-    }
+    MiniAppError { app_scope: scope.to_string(), detail: detail.into() }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

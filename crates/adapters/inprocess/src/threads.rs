@@ -48,10 +48,7 @@ pub(crate) enum NoThreads {
 impl Threads {
     /// No thread is started before there is something to run.
     pub fn new(app_scope: &str) -> Self {
-        Self {
-            name: format!("app-{app_scope}"),
-            pools: Mutex::default(),
-        }
+        Self { name: format!("app-{app_scope}"), pools: Mutex::default() }
     }
 
     /// Runs a task on threads that are not known to be lost.
@@ -64,21 +61,13 @@ impl Threads {
             if pools.len() > RENEWALS {
                 return Err(NoThreads::Exhausted);
             }
-            let runtime = Builder::new_multi_thread()
-                .worker_threads(THREADS)
-                .thread_name(&self.name)
-                .enable_time()
-                .build()?;
-            pools.push(Pool {
-                runtime: Some(runtime),
-                lost: 0,
-            });
+            let runtime =
+                Builder::new_multi_thread().worker_threads(THREADS).thread_name(&self.name).enable_time().build()?;
+            pools.push(Pool { runtime: Some(runtime), lost: 0 });
         }
         let number = PoolNumber(pools.len() - 1);
-        let runtime = pools
-            .last()
-            .and_then(|pool| pool.runtime.as_ref())
-            .expect("pushed above, and taken on drop only");
+        let runtime =
+            pools.last().and_then(|pool| pool.runtime.as_ref()).expect("pushed above, and taken on drop only");
         Ok((runtime.spawn(task), number))
     }
 
@@ -97,10 +86,7 @@ impl Drop for Threads {
     fn drop(&mut self) {
         // Waiting for a lost thread would never end.
         for pool in lock(&self.pools).iter_mut() {
-            pool.runtime
-                .take()
-                .into_iter()
-                .for_each(Runtime::shutdown_background);
+            pool.runtime.take().into_iter().for_each(Runtime::shutdown_background);
         }
     }
 }

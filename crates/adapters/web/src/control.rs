@@ -48,9 +48,7 @@ async fn answer(web: &WebAdapter, kind: String, fields: Fields) -> Result<Option
         Ask::Advance(millis) => {
             let Some(clock) = web.clock() else {
                 let message = "this Runtime runs on the machine's clock, which nobody can advance";
-                return Err(
-                    Fault::new(ErrorCode::CapabilityDenied, message).because("clock_not_manual")
-                );
+                return Err(Fault::new(ErrorCode::CapabilityDenied, message).because("clock_not_manual"));
             };
             clock.advance(millis);
             Ok(Some(json!({ "advanced_ms": millis })))
@@ -91,23 +89,14 @@ fn decode(kind: &str, mut fields: Fields) -> Result<Ask, JsonError> {
 fn inspect(query: &mut Fields) -> Result<InspectQuery, JsonError> {
     let what: String = query.required("inspect")?;
     Ok(match what.as_str() {
-        "calls" => InspectQuery::Calls {
-            limit: rows(query)?,
-        },
-        "call" => InspectQuery::Call {
-            id: call_id(query)?,
-        },
+        "calls" => InspectQuery::Calls { limit: rows(query)? },
+        "call" => InspectQuery::Call { id: call_id(query)? },
         "operations" => InspectQuery::Operations,
         "instances" => InspectQuery::Instances,
         "focus" => InspectQuery::Focus,
         "outbox" => InspectQuery::Outbox,
-        "audit" => InspectQuery::Audit {
-            limit: rows(query)?,
-        },
-        "sessions" => InspectQuery::Sessions {
-            conversation: query.id("conversation")?,
-            limit: rows(query)?,
-        },
+        "audit" => InspectQuery::Audit { limit: rows(query)? },
+        "sessions" => InspectQuery::Sessions { conversation: query.id("conversation")?, limit: rows(query)? },
         "inventories" => InspectQuery::Inventories,
         "status" => InspectQuery::Status,
         _ => {
@@ -121,18 +110,12 @@ fn inspect(query: &mut Fields) -> Result<InspectQuery, JsonError> {
 
 /// A call's key or the agent's id of it: both are opaque ids.
 fn call_id(query: &mut Fields) -> Result<String, JsonError> {
-    query
-        .id::<lineup_model::CallId>("id")
-        .map(|id| id.as_str().to_owned())
+    query.id::<lineup_model::CallId>("id").map(|id| id.as_str().to_owned())
 }
 
 fn rows(query: &mut Fields) -> Result<u32, JsonError> {
     let limit = query.optional("limit")?.unwrap_or(ROWS);
-    if (1..=MOST_ROWS).contains(&limit) {
-        Ok(limit)
-    } else {
-        Err(query.wrong("limit", "1 to 1000"))
-    }
+    if (1..=MOST_ROWS).contains(&limit) { Ok(limit) } else { Err(query.wrong("limit", "1 to 1000")) }
 }
 
 #[cfg(test)]
@@ -140,9 +123,7 @@ mod tests {
     use super::*;
 
     fn decoded(kind: &str, fields: Value) -> Result<Ask, String> {
-        let Value::Object(fields) = fields else {
-            panic!("an object")
-        };
+        let Value::Object(fields) = fields else { panic!("an object") };
         decode(kind, Fields::of(fields)).map_err(|error| format!("{}: {error}", error.reason))
     }
 
@@ -167,41 +148,24 @@ mod tests {
     fn an_inspect_query_reads_back_as_it_is_written() {
         for query in [
             InspectQuery::Calls { limit: 3 },
-            InspectQuery::Call {
-                id: "k1".to_owned(),
-            },
+            InspectQuery::Call { id: "k1".to_owned() },
             InspectQuery::Operations,
             InspectQuery::Instances,
             InspectQuery::Focus,
             InspectQuery::Outbox,
             InspectQuery::Audit { limit: 3 },
-            InspectQuery::Sessions {
-                conversation: "main".parse().unwrap(),
-                limit: 3,
-            },
+            InspectQuery::Sessions { conversation: "main".parse().unwrap(), limit: 3 },
             InspectQuery::Inventories,
             InspectQuery::Status,
         ] {
-            assert_eq!(
-                decoded("inspect", json!({ "query": query })),
-                Ok(Ask::Inspect(query))
-            );
+            assert_eq!(decoded("inspect", json!({ "query": query })), Ok(Ask::Inspect(query)));
         }
     }
 
     #[test]
     fn h61_a_step_of_the_clock_is_a_whole_number_of_at_most_a_day() {
-        assert_eq!(
-            decoded("advance", json!({ "ms": 86_400_000 })),
-            Ok(Ask::Advance(86_400_000))
-        );
-        for ms in [
-            json!(86_400_001),
-            json!(-1),
-            json!(1.5),
-            json!("1"),
-            Value::Null,
-        ] {
+        assert_eq!(decoded("advance", json!({ "ms": 86_400_000 })), Ok(Ask::Advance(86_400_000)));
+        for ms in [json!(86_400_001), json!(-1), json!(1.5), json!("1"), Value::Null] {
             assert!(decoded("advance", json!({ "ms": ms })).is_err(), "{ms}");
         }
     }

@@ -47,66 +47,36 @@ pub(crate) struct Refused {
 
 /// Reads one frame for an entry that takes these types.
 pub(crate) fn decode(bytes: &[u8], types: &[&str]) -> Result<Request, Refused> {
-    let mut fields =
-        Fields::decode(bytes, limits::ENVELOPE_BYTES).map_err(|error| refused(None, &error))?;
-    let id: String = fields
-        .required("id")
-        .map_err(|error| refused(None, &error))?;
+    let mut fields = Fields::decode(bytes, limits::ENVELOPE_BYTES).map_err(|error| refused(None, &error))?;
+    let id: String = fields.required("id").map_err(|error| refused(None, &error))?;
     // The same shape as every other opaque id (H13); the request's name is no id of the Runtime's.
     if lineup_model::MessageId::new(&id).is_err() {
-        let error =
-            JsonError::new(Reason::BadId, "`id` must be 1 to 64 of A-Z a-z 0-9 _ -").at("/id");
+        let error = JsonError::new(Reason::BadId, "`id` must be 1 to 64 of A-Z a-z 0-9 _ -").at("/id");
         return Err(refused(None, &error));
     }
-    let kind: String = fields
-        .required("type")
-        .map_err(|error| refused(Some(&id), &error))?;
+    let kind: String = fields.required("type").map_err(|error| refused(Some(&id), &error))?;
     if types.contains(&kind.as_str()) {
         return Ok(Request { id, kind, fields });
     }
-    let (reason, message) = if ELSEWHERE.contains(&kind.as_str()) || kind.starts_with("lineup.v1.")
-    {
-        (
-            "wrong_entry",
-            "this entry does not take frames of this type",
-        )
+    let (reason, message) = if ELSEWHERE.contains(&kind.as_str()) || kind.starts_with("lineup.v1.") {
+        ("wrong_entry", "this entry does not take frames of this type")
     } else {
         ("unknown_type", "there are no frames of this type")
     };
-    let fault = Fault::new(ErrorCode::EnvelopeInvalid, message)
-        .because(reason)
-        .at("/type");
-    Err(Refused {
-        id: Some(id),
-        fault,
-    })
+    let fault = Fault::new(ErrorCode::EnvelopeInvalid, message).because(reason).at("/type");
+    Err(Refused { id: Some(id), fault })
 }
 
 fn refused(id: Option<&str>, error: &JsonError) -> Refused {
-    Refused {
-        id: id.map(str::to_owned),
-        fault: fault(error),
-    }
+    Refused { id: id.map(str::to_owned), fault: fault(error) }
 }
 
 /// The fault of a frame that cannot be read.
 pub(crate) fn fault(error: &JsonError) -> Fault {
-    let code = if error.reason == Reason::TooLarge {
-        ErrorCode::PayloadTooLarge
-    } else {
-        ErrorCode::EnvelopeInvalid
-    };
+    let code = if error.reason == Reason::TooLarge { ErrorCode::PayloadTooLarge } else { ErrorCode::EnvelopeInvalid };
     let fault = Fault::new(code, error.message.clone());
-    let fault = if code == ErrorCode::EnvelopeInvalid {
-        fault.because(error.reason.as_str())
-    } else {
-        fault
-    };
-    if error.pointer.is_empty() {
-        fault
-    } else {
-        fault.at(error.pointer.clone())
-    }
+    let fault = if code == ErrorCode::EnvelopeInvalid { fault.because(error.reason.as_str()) } else { fault };
+    if error.pointer.is_empty() { fault } else { fault.at(error.pointer.clone()) }
 }
 
 #[derive(Serialize)]
@@ -135,32 +105,19 @@ enum Down<'a> {
 /// The answer to a request.
 pub(crate) fn answer(id: &str, result: &Result<Option<Value>, Fault>) -> String {
     match result {
-        Ok(value) => write(&Down::Ok {
-            id,
-            value: value.as_ref(),
-        }),
-        Err(fault) => write(&Down::Error {
-            id: Some(id),
-            fault,
-        }),
+        Ok(value) => write(&Down::Ok { id, value: value.as_ref() }),
+        Err(fault) => write(&Down::Error { id: Some(id), fault }),
     }
 }
 
 /// The answer to a frame that could not be read.
 pub(crate) fn refusal(refused: &Refused) -> String {
-    write(&Down::Error {
-        id: refused.id.as_deref(),
-        fault: &refused.fault,
-    })
+    write(&Down::Error { id: refused.id.as_deref(), fault: &refused.fault })
 }
 
 /// All that a Host session should show, as far as the Runtime has said it.
 pub(crate) fn view(seq: u64, host: Option<&HostView>, surfaces: Option<&[SurfaceView]>) -> String {
-    write(&Down::View {
-        seq,
-        host,
-        surfaces,
-    })
+    write(&Down::View { seq, host, surfaces })
 }
 
 fn write(frame: &Down<'_>) -> String {
@@ -190,10 +147,7 @@ mod tests {
             (r#"{"id":"1"}"#, "bad_envelope"),
             (r#"{"type":"dance","id":"1"}"#, "unknown_type"),
             (r#"{"type":"act","id":"1"}"#, "wrong_entry"),
-            (
-                r#"{"type":"lineup.v1.tool.invoke","id":"1"}"#,
-                "wrong_entry",
-            ),
+            (r#"{"type":"lineup.v1.tool.invoke","id":"1"}"#, "wrong_entry"),
         ] {
             assert_eq!(reason_of(frame), reason, "{frame}");
         }
@@ -201,10 +155,7 @@ mod tests {
 
     #[test]
     fn h14_a_frame_over_the_limit_is_payload_too_large() {
-        let frame = format!(
-            r#"{{"type":"visible","id":"1","x":"{}"}}"#,
-            "x".repeat(limits::ENVELOPE_BYTES)
-        );
+        let frame = format!(r#"{{"type":"visible","id":"1","x":"{}"}}"#, "x".repeat(limits::ENVELOPE_BYTES));
         assert_eq!(reason_of(&frame), "payload_too_large");
     }
 
@@ -212,13 +163,7 @@ mod tests {
     fn answers_are_written_as_documented() {
         assert_eq!(answer("1", &Ok(None)), r#"{"type":"ok","id":"1"}"#);
         let fault = Fault::new(ErrorCode::LifecycleDenied, "no");
-        assert_eq!(
-            answer("1", &Err(fault)),
-            r#"{"type":"error","id":"1","code":"lifecycle_denied","message":"no"}"#
-        );
-        assert_eq!(
-            view(3, None, Some(&[])),
-            r#"{"type":"view","seq":3,"surfaces":[]}"#
-        );
+        assert_eq!(answer("1", &Err(fault)), r#"{"type":"error","id":"1","code":"lifecycle_denied","message":"no"}"#);
+        assert_eq!(view(3, None, Some(&[])), r#"{"type":"view","seq":3,"surfaces":[]}"#);
     }
 }

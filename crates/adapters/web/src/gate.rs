@@ -34,11 +34,7 @@ impl Role {
 }
 
 /// Lets a request through to the entry of `role`, or answers why not.
-pub(crate) async fn admit(
-    State((shared, role)): State<(Arc<Shared>, Role)>,
-    request: Request,
-    next: Next,
-) -> Response {
+pub(crate) async fn admit(State((shared, role)): State<(Arc<Shared>, Role)>, request: Request, next: Next) -> Response {
     match check(&shared, role, request.headers()) {
         Ok(()) => next.run(request).await,
         Err(refused) => refused.into_response(),
@@ -57,41 +53,23 @@ fn check(shared: &Shared, entry: Role, headers: &HeaderMap) -> Result<(), Shut> 
     same_origin(headers, &host)?;
     let presented = bearer(headers)?;
     match shared.tokens.role_of(presented) {
-        None => Err(shut(
-            StatusCode::UNAUTHORIZED,
-            "credential_unknown",
-            "this credential opens nothing here",
-        )),
+        None => Err(shut(StatusCode::UNAUTHORIZED, "credential_unknown", "this credential opens nothing here")),
         Some(role) if role != entry => Err(shut(
             StatusCode::FORBIDDEN,
             "wrong_role",
-            format!(
-                "the {} credential does not open the {} entry",
-                role.as_str(),
-                entry.as_str()
-            ),
+            format!("the {} credential does not open the {} entry", role.as_str(), entry.as_str()),
         )),
-        Some(_) if shared.entries.get().is_none() => Err(shut(
-            StatusCode::SERVICE_UNAVAILABLE,
-            "not_ready",
-            "the Runtime is starting; try again",
-        )),
+        Some(_) if shared.entries.get().is_none() => {
+            Err(shut(StatusCode::SERVICE_UNAVAILABLE, "not_ready", "the Runtime is starting; try again"))
+        }
         Some(_) => Ok(()),
     }
 }
 
 /// A name that resolves elsewhere but leads here is an attack on a browser (DNS rebinding).
 fn loopback_host(headers: &HeaderMap) -> Result<String, Shut> {
-    let refused = || {
-        shut(
-            StatusCode::FORBIDDEN,
-            "host_refused",
-            "ask for localhost, 127.0.0.1 or [::1]",
-        )
-    };
-    let text = single(headers, header::HOST)
-        .map_err(|_| refused())?
-        .ok_or_else(refused)?;
+    let refused = || shut(StatusCode::FORBIDDEN, "host_refused", "ask for localhost, 127.0.0.1 or [::1]");
+    let text = single(headers, header::HOST).map_err(|_| refused())?.ok_or_else(refused)?;
     let authority: axum::http::uri::Authority = text.parse().map_err(|_| refused())?;
     let plain = !text.contains('@');
     match authority.host() {
@@ -102,38 +80,20 @@ fn loopback_host(headers: &HeaderMap) -> Result<String, Shut> {
 
 /// Only browsers send `Origin`; only our own page may.
 fn same_origin(headers: &HeaderMap, host: &str) -> Result<(), Shut> {
-    let refused = || {
-        shut(
-            StatusCode::FORBIDDEN,
-            "origin_refused",
-            "a page of another origin may not come in",
-        )
-    };
+    let refused = || shut(StatusCode::FORBIDDEN, "origin_refused", "a page of another origin may not come in");
     let Some(origin) = single(headers, header::ORIGIN).map_err(|_| refused())? else {
         return Ok(());
     };
     let uri: Uri = origin.parse().map_err(|_| refused())?;
-    let ours = uri.scheme_str() == Some("http")
-        && uri
-            .authority()
-            .is_some_and(|authority| authority.as_str() == host);
+    let ours = uri.scheme_str() == Some("http") && uri.authority().is_some_and(|authority| authority.as_str() == host);
     if ours { Ok(()) } else { Err(refused()) }
 }
 
 fn bearer(headers: &HeaderMap) -> Result<&str, Shut> {
-    let missing = || {
-        shut(
-            StatusCode::UNAUTHORIZED,
-            "credential_missing",
-            "send the header `Authorization: Bearer <credential>`",
-        )
-    };
-    let text = single(headers, header::AUTHORIZATION)
-        .map_err(|_| missing())?
-        .ok_or_else(missing)?;
-    text.strip_prefix("Bearer ")
-        .filter(|token| !token.is_empty())
-        .ok_or_else(missing)
+    let missing =
+        || shut(StatusCode::UNAUTHORIZED, "credential_missing", "send the header `Authorization: Bearer <credential>`");
+    let text = single(headers, header::AUTHORIZATION).map_err(|_| missing())?.ok_or_else(missing)?;
+    text.strip_prefix("Bearer ").filter(|token| !token.is_empty()).ok_or_else(missing)
 }
 
 /// The header's one value; two of them are one too many.
@@ -147,11 +107,7 @@ fn single(headers: &HeaderMap, name: header::HeaderName) -> Result<Option<&str>,
 }
 
 fn shut(status: StatusCode, code: &'static str, message: impl Into<String>) -> Shut {
-    Shut {
-        status,
-        code,
-        message: message.into(),
-    }
+    Shut { status, code, message: message.into() }
 }
 
 impl axum::response::IntoResponse for Shut {

@@ -85,15 +85,8 @@ impl WebAdapter {
     /// [`WebAdapter::attach`].
     #[must_use]
     pub fn new(tokens: Tokens) -> Self {
-        let shared = Shared {
-            tokens,
-            entries: OnceLock::new(),
-            sessions: Arc::default(),
-        };
-        Self {
-            shared: Arc::new(shared),
-            clock: None,
-        }
+        let shared = Shared { tokens, entries: OnceLock::new(), sessions: Arc::default() };
+        Self { shared: Arc::new(shared), clock: None }
     }
 
     /// Lets the owner move this clock. Without one, `advance` is refused.
@@ -122,21 +115,11 @@ impl WebAdapter {
 
     /// The routes. Listen on loopback only: the credentials cross in the clear.
     pub fn router(&self) -> Router {
-        let entry =
-            |role| middleware::from_fn_with_state((Arc::clone(&self.shared), role), gate::admit);
+        let entry = |role| middleware::from_fn_with_state((Arc::clone(&self.shared), role), gate::admit);
         Router::new()
-            .route(
-                "/host",
-                get(host::connect).route_layer(entry(gate::Role::Host)),
-            )
-            .route(
-                "/user",
-                get(user::connect).route_layer(entry(gate::Role::User)),
-            )
-            .route(
-                "/control",
-                get(control::connect).route_layer(entry(gate::Role::Owner)),
-            )
+            .route("/host", get(host::connect).route_layer(entry(gate::Role::Host)))
+            .route("/user", get(user::connect).route_layer(entry(gate::Role::User)))
+            .route("/control", get(control::connect).route_layer(entry(gate::Role::Owner)))
             .with_state(self.clone())
     }
 
@@ -155,17 +138,12 @@ impl WebAdapter {
 
     /// The Runtime's entries; the gate lets nobody in before they are there.
     pub(crate) fn entries(&self) -> &Entries {
-        self.shared
-            .entries
-            .get()
-            .expect("the gate answers not_ready before this is set")
+        self.shared.entries.get().expect("the gate answers not_ready before this is set")
     }
 }
 
 impl std::fmt::Debug for WebAdapter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("WebAdapter")
-            .field("attached", &self.shared.entries.get().is_some())
-            .finish_non_exhaustive()
+        f.debug_struct("WebAdapter").field("attached", &self.shared.entries.get().is_some()).finish_non_exhaustive()
     }
 }

@@ -10,10 +10,7 @@ use serde_json::Value;
 use crate::frame;
 
 /// Takes the upgrade, with the limits of every entry, and runs `serve` on the socket.
-pub(crate) fn open<F>(
-    upgrade: WebSocketUpgrade,
-    serve: impl FnOnce(WebSocket) -> F + Send + 'static,
-) -> Response
+pub(crate) fn open<F>(upgrade: WebSocketUpgrade, serve: impl FnOnce(WebSocket) -> F + Send + 'static) -> Response
 where
     F: Future<Output = ()> + Send + 'static,
 {
@@ -34,9 +31,7 @@ pub(crate) async fn converse<F>(
     while let Some(Ok(message)) = socket.recv().await {
         let reply = match message {
             Message::Text(text) => match frame::decode(text.as_bytes(), types) {
-                Ok(request) => {
-                    frame::answer(&request.id, &answer(request.kind, request.fields).await)
-                }
+                Ok(request) => frame::answer(&request.id, &answer(request.kind, request.fields).await),
                 Err(refused) => frame::refusal(&refused),
             },
             Message::Binary(_) => {
@@ -59,8 +54,5 @@ pub(crate) fn unsupported() -> Message {
 
 /// A close frame.
 pub(crate) fn closing(code: u16, reason: &'static str) -> Message {
-    Message::Close(Some(CloseFrame {
-        code,
-        reason: Utf8Bytes::from_static(reason),
-    }))
+    Message::Close(Some(CloseFrame { code, reason: Utf8Bytes::from_static(reason) }))
 }

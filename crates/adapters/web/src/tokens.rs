@@ -31,11 +31,7 @@ impl Tokens {
     ///
     /// # Errors
     /// When one is too short or not visible ASCII, or two are equal.
-    pub fn new(
-        host: impl Into<String>,
-        user: impl Into<String>,
-        owner: impl Into<String>,
-    ) -> Result<Self, TokenError> {
+    pub fn new(host: impl Into<String>, user: impl Into<String>, owner: impl Into<String>) -> Result<Self, TokenError> {
         let (host, user, owner) = (host.into(), user.into(), owner.into());
         for (role, token) in [("host", &host), ("user", &user), ("owner", &owner)] {
             if token.len() < SHORTEST || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
@@ -51,14 +47,8 @@ impl Tokens {
     /// Whose credential this is. Looks at all of them, so that the time tells nothing.
     pub(crate) fn role_of(&self, presented: &str) -> Option<Role> {
         let is = |token: &str| bool::from(token.as_bytes().ct_eq(presented.as_bytes()));
-        let matches = [
-            (is(&self.host), Role::Host),
-            (is(&self.user), Role::User),
-            (is(&self.owner), Role::Owner),
-        ];
-        matches
-            .into_iter()
-            .find_map(|(same, role)| same.then_some(role))
+        let matches = [(is(&self.host), Role::Host), (is(&self.user), Role::User), (is(&self.owner), Role::Owner)];
+        matches.into_iter().find_map(|(same, role)| same.then_some(role))
     }
 }
 
@@ -77,25 +67,13 @@ mod tests {
         let (a, b, c) = ("a".repeat(16), "b".repeat(16), "c".repeat(16));
         assert!(Tokens::new(&a, &b, &c).is_ok());
         for (host, user, owner) in [(&a, &a, &c), (&a, &b, &b), (&a, &b, &a)] {
-            assert_eq!(
-                Tokens::new(host, user, owner).unwrap_err(),
-                TokenError::Shared
-            );
+            assert_eq!(Tokens::new(host, user, owner).unwrap_err(), TokenError::Shared);
         }
-        let (short, spaced, newline) = (
-            "a".repeat(15),
-            format!("{} {}", "a".repeat(8), "b".repeat(8)),
-            format!("{b}\n"),
-        );
+        let (short, spaced, newline) =
+            ("a".repeat(15), format!("{} {}", "a".repeat(8), "b".repeat(8)), format!("{b}\n"));
         for unfit in [&short, &spaced, &newline] {
-            assert_eq!(
-                Tokens::new(unfit, &b, &c).unwrap_err(),
-                TokenError::Unfit("host")
-            );
-            assert_eq!(
-                Tokens::new(&a, &b, unfit).unwrap_err(),
-                TokenError::Unfit("owner")
-            );
+            assert_eq!(Tokens::new(unfit, &b, &c).unwrap_err(), TokenError::Unfit("host"));
+            assert_eq!(Tokens::new(&a, &b, unfit).unwrap_err(), TokenError::Unfit("owner"));
         }
     }
 

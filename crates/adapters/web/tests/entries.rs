@@ -39,14 +39,7 @@ async fn uia_1_the_user_acts_in_interacts_own_view() {
 async fn sur_2_the_user_entry_can_claim_no_surface_and_no_owner() {
     let mut world = World::new().await;
     let mut user = world.open(world.request("/user", USER)).await.unwrap();
-    for field in [
-        "instance_id",
-        "app_owner",
-        "owner",
-        "entry",
-        "view",
-        "app_scope",
-    ] {
+    for field in ["instance_id", "app_owner", "owner", "entry", "view", "app_scope"] {
         let mut act = json!({
             "type": "act", "id": "1", "session": "cli", "conversation": "main",
             "action_id": "x1", "method": "send-text", "input": {},
@@ -62,15 +55,7 @@ async fn sur_2_the_user_entry_can_claim_no_surface_and_no_owner() {
 async fn h41_the_user_entry_takes_no_call_no_report_and_no_setup() {
     let mut world = World::new().await;
     let mut user = world.open(world.request("/user", USER)).await.unwrap();
-    for kind in [
-        "hello",
-        "foreground",
-        "intent",
-        "inspect",
-        "pair",
-        "advance",
-        "lineup.v1.tool.invoke",
-    ] {
+    for kind in ["hello", "foreground", "intent", "inspect", "pair", "advance", "lineup.v1.tool.invoke"] {
         user.send(json!({ "type": kind, "id": "1" })).await;
         assert_eq!(user.next().await["reason"], "wrong_entry", "{kind}");
     }
@@ -81,19 +66,9 @@ async fn h41_the_user_entry_takes_no_call_no_report_and_no_setup() {
 async fn the_owner_looks_sets_up_and_moves_a_manual_clock() {
     let mut world = World::new().await;
     let mut owner = world.open(world.request("/control", OWNER)).await.unwrap();
-    owner
-        .send(json!({ "type": "inspect", "id": "1", "query": { "inspect": "call", "id": "k1" } }))
-        .await;
-    assert_eq!(
-        owner.next().await,
-        json!({ "type": "ok", "id": "1", "value": { "rows": [] } })
-    );
-    assert_eq!(
-        world.asked().await,
-        Asked::Inspect(InspectQuery::Call {
-            id: "k1".to_owned()
-        })
-    );
+    owner.send(json!({ "type": "inspect", "id": "1", "query": { "inspect": "call", "id": "k1" } })).await;
+    assert_eq!(owner.next().await, json!({ "type": "ok", "id": "1", "value": { "rows": [] } }));
+    assert_eq!(world.asked().await, Asked::Inspect(InspectQuery::Call { id: "k1".to_owned() }));
 
     let conversation = json!({
         "type": "conversation", "id": "2", "conversation": "main", "title": "Main", "agents": ["demo"],
@@ -101,31 +76,16 @@ async fn the_owner_looks_sets_up_and_moves_a_manual_clock() {
     owner.send(conversation).await;
     assert_eq!(owner.next().await, json!({ "type": "ok", "id": "2" }));
     let (id, agents) = ("main".parse().unwrap(), ["demo".parse().unwrap()].into());
-    let conversation = Setup::Conversation(Conversation {
-        id,
-        title: "Main".to_owned(),
-        agents,
-    });
+    let conversation = Setup::Conversation(Conversation { id, title: "Main".to_owned(), agents });
     assert_eq!(world.asked().await, Asked::SetUp(conversation));
 
-    owner
-        .send(json!({ "type": "pair", "id": "3", "version": 1, "features": ["surface"] }))
-        .await;
+    owner.send(json!({ "type": "pair", "id": "3", "version": 1, "features": ["surface"] })).await;
     assert_eq!(owner.next().await, json!({ "type": "ok", "id": "3" }));
-    let profile = HostProfile {
-        paired: true,
-        version: 1,
-        features: ["surface".to_owned()].into(),
-    };
+    let profile = HostProfile { paired: true, version: 1, features: ["surface".to_owned()].into() };
     assert_eq!(world.asked().await, Asked::SetUp(Setup::Pair(profile)));
 
-    owner
-        .send(json!({ "type": "advance", "id": "4", "ms": 1_200_000 }))
-        .await;
-    assert_eq!(
-        owner.next().await,
-        json!({ "type": "ok", "id": "4", "value": { "advanced_ms": 1_200_000 } })
-    );
+    owner.send(json!({ "type": "advance", "id": "4", "ms": 1_200_000 })).await;
+    assert_eq!(owner.next().await, json!({ "type": "ok", "id": "4", "value": { "advanced_ms": 1_200_000 } }));
     assert_eq!(world.asked().await, Asked::Advance(1_200_000));
 }
 
@@ -134,14 +94,9 @@ async fn op_4_the_machines_own_clock_is_moved_by_nobody() {
     let mut world = World::without_runtime(false).await;
     world.attach();
     let mut owner = world.open(world.request("/control", OWNER)).await.unwrap();
-    owner
-        .send(json!({ "type": "advance", "id": "1", "ms": 1 }))
-        .await;
+    owner.send(json!({ "type": "advance", "id": "1", "ms": 1 })).await;
     let answer = owner.next().await;
-    assert_eq!(
-        (&answer["code"], &answer["reason"]),
-        (&json!("capability_denied"), &json!("clock_not_manual"))
-    );
+    assert_eq!((&answer["code"], &answer["reason"]), (&json!("capability_denied"), &json!("clock_not_manual")));
     assert!(world.asked_nothing());
 }
 
@@ -149,14 +104,7 @@ async fn op_4_the_machines_own_clock_is_moved_by_nobody() {
 async fn ent_1_the_owner_entry_takes_no_call_no_action_and_no_report() {
     let mut world = World::new().await;
     let mut owner = world.open(world.request("/control", OWNER)).await.unwrap();
-    for kind in [
-        "hello",
-        "foreground",
-        "intent",
-        "act",
-        "lineup.v1.tool.invoke",
-        "lineup.v1.tool.cancel",
-    ] {
+    for kind in ["hello", "foreground", "intent", "act", "lineup.v1.tool.invoke", "lineup.v1.tool.cancel"] {
         owner.send(json!({ "type": kind, "id": "1" })).await;
         assert_eq!(owner.next().await["reason"], "wrong_entry", "{kind}");
     }
@@ -167,16 +115,10 @@ async fn ent_1_the_owner_entry_takes_no_call_no_action_and_no_report() {
 async fn a_fault_of_the_runtime_names_its_code_and_the_entry_stays_open() {
     let world = World::new().await;
     let mut owner = world.open(world.request("/control", OWNER)).await.unwrap();
-    world
-        .runtime
-        .refuse_next(Fault::new(ErrorCode::CallNotFound, "no call k9"));
-    owner
-        .send(json!({ "type": "inspect", "id": "1", "query": { "inspect": "call", "id": "k9" } }))
-        .await;
+    world.runtime.refuse_next(Fault::new(ErrorCode::CallNotFound, "no call k9"));
+    owner.send(json!({ "type": "inspect", "id": "1", "query": { "inspect": "call", "id": "k9" } })).await;
     assert_eq!(owner.next().await["code"], "call_not_found");
-    owner
-        .send(json!({ "type": "inspect", "id": "2", "query": { "inspect": "focus" } }))
-        .await;
+    owner.send(json!({ "type": "inspect", "id": "2", "query": { "inspect": "focus" } })).await;
     assert_eq!(owner.next().await["type"], "ok");
 }
 

@@ -50,30 +50,21 @@ struct Requests {
 
 #[async_trait]
 impl MiniAppRequests for Requests {
-    async fn request(
-        &self,
-        from: MiniAppContext,
-        request: MiniAppRequest,
-    ) -> Result<MiniAppAnswer, Fault> {
+    async fn request(&self, from: MiniAppContext, request: MiniAppRequest) -> Result<MiniAppAnswer, Fault> {
         let answer = match &request {
-            MiniAppRequest::ReadSession => MiniAppAnswer::Session {
-                revision: self.revision.load(Ordering::SeqCst).into(),
-                data: json!({}),
-            },
-            MiniAppRequest::WriteSession { .. } => MiniAppAnswer::Written {
-                revision: (self.revision.fetch_add(1, Ordering::SeqCst) + 1).into(),
-            },
-            MiniAppRequest::SendText { .. } => MiniAppAnswer::Sent {
-                message: "m1".parse().unwrap(),
-            },
-            MiniAppRequest::ListInbox { .. } => MiniAppAnswer::Inbox {
-                messages: lock(&self.inbox).drain(..).collect(),
-            },
+            MiniAppRequest::ReadSession => {
+                MiniAppAnswer::Session { revision: self.revision.load(Ordering::SeqCst).into(), data: json!({}) }
+            }
+            MiniAppRequest::WriteSession { .. } => {
+                MiniAppAnswer::Written { revision: (self.revision.fetch_add(1, Ordering::SeqCst) + 1).into() }
+            }
+            MiniAppRequest::SendText { .. } => MiniAppAnswer::Sent { message: "m1".parse().unwrap() },
+            MiniAppRequest::ListInbox { .. } => {
+                MiniAppAnswer::Inbox { messages: lock(&self.inbox).drain(..).collect() }
+            }
             _ => MiniAppAnswer::Done,
         };
-        self.asked
-            .send((from.work, request))
-            .expect("the test listens");
+        self.asked.send((from.work, request)).expect("the test listens");
         Ok(answer)
     }
 }
@@ -93,21 +84,14 @@ impl World {
     fn of(runs: Vec<(&str, Box<Run>)>) -> Self {
         let interact = lineup_interact::bundle().manifest().unwrap();
         Self::hosting(InProcess::of(runs.into_iter().map(|(scope, run)| {
-            let manifest = Manifest {
-                app_scope: scope.parse().unwrap(),
-                ..interact.clone()
-            };
+            let manifest = Manifest { app_scope: scope.parse().unwrap(), ..interact.clone() };
             Ok(Arc::new(Closure { manifest, run }) as Arc<dyn Code>)
         })))
     }
 
     fn hosting(apps: InProcess) -> Self {
         let (sender, asked) = mpsc::unbounded_channel();
-        let requests = Arc::new(Requests {
-            asked: sender,
-            revision: AtomicU32::new(0),
-            inbox: Mutex::default(),
-        });
+        let requests = Arc::new(Requests { asked: sender, revision: AtomicU32::new(0), inbox: Mutex::default() });
         let time = Arc::new(Notify::new());
         let (begin, pauses) = mpsc::unbounded_channel();
         let passing = Arc::clone(&time);
@@ -121,18 +105,10 @@ impl World {
         });
         let apps = Arc::new(apps.pausing_with(pause));
         apps.attach(requests.clone());
-        Self {
-            apps,
-            requests,
-            asked,
-            time,
-            pauses,
-        }
+        Self { apps, requests, asked, time, pauses }
     }
 
-    fn closure(
-        run: impl Fn(Delivery) -> BoxFuture<'static, Result<(), Fault>> + Send + Sync + 'static,
-    ) -> Self {
+    fn closure(run: impl Fn(Delivery) -> BoxFuture<'static, Result<(), Fault>> + Send + Sync + 'static) -> Self {
         Self::of(vec![("unruly", Box::new(run))])
     }
 
@@ -176,9 +152,7 @@ fn action(instance: &str, id: &str, generation: u32) -> Handover {
 }
 
 /// A handler that says that it runs, and then never ends.
-fn endless(
-    begun: mpsc::UnboundedSender<u32>,
-) -> impl Fn(Delivery) -> BoxFuture<'static, Result<(), Fault>> {
+fn endless(begun: mpsc::UnboundedSender<u32>) -> impl Fn(Delivery) -> BoxFuture<'static, Result<(), Fault>> {
     move |delivery| {
         let begun = begun.clone();
         Box::pin(async move {
@@ -194,12 +168,7 @@ fn endless(
 #[tokio::test]
 async fn inv_2_the_bundled_miniapps_are_what_their_manifests_say() {
     let apps = InProcess::bundles([lineup_pomodoro::bundle(), lineup_interact::bundle()]);
-    let scopes: Vec<String> = apps
-        .manifests()
-        .unwrap()
-        .iter()
-        .map(|manifest| manifest.app_scope.to_string())
-        .collect();
+    let scopes: Vec<String> = apps.manifests().unwrap().iter().map(|manifest| manifest.app_scope.to_string()).collect();
     assert_eq!(scopes, ["chat", "pomodoro"]);
 }
 
@@ -214,26 +183,15 @@ mod drifted {
 
 #[tokio::test]
 async fn inv_2_a_bundle_without_its_manifest_is_refused_with_the_command_that_mends_it() {
-    let error = InProcess::bundles([lineup_pomodoro::bundle(), drifted::bundle()])
-        .manifests()
-        .unwrap_err();
+    let error = InProcess::bundles([lineup_pomodoro::bundle(), drifted::bundle()]).manifests().unwrap_err();
     assert_eq!(error.app_scope, "drifted");
-    assert!(
-        error.detail.contains("cargo xtask manifests"),
-        "{}",
-        error.detail
-    );
+    assert!(error.detail.contains("cargo xtask manifests"), "{}", error.detail);
 }
 
 #[tokio::test]
 async fn two_miniapps_of_one_scope_are_refused() {
-    let error = InProcess::bundles([lineup_pomodoro::bundle(), lineup_pomodoro::bundle()])
-        .manifests()
-        .unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "pomodoro: two MiniApps have this scope; rename one"
-    );
+    let error = InProcess::bundles([lineup_pomodoro::bundle(), lineup_pomodoro::bundle()]).manifests().unwrap_err();
+    assert_eq!(error.to_string(), "pomodoro: two MiniApps have this scope; rename one");
 }
 
 #[tokio::test]
@@ -244,13 +202,7 @@ async fn uia_1_a_ui_action_of_interact_runs_to_its_end_through_the_sdk() {
     let mut sent = None;
     loop {
         let (work, request) = world.asked.recv().await.unwrap();
-        assert_eq!(
-            work,
-            Some(Work::Action {
-                action: "x1".parse().unwrap(),
-                generation: Generation(1)
-            })
-        );
+        assert_eq!(work, Some(Work::Action { action: "x1".parse().unwrap(), generation: Generation(1) }));
         match request {
             MiniAppRequest::SendText { text, .. } => sent = Some(text),
             MiniAppRequest::ActionDone { fault, .. } => {
@@ -286,25 +238,14 @@ async fn dur_3_the_inbox_of_interact_is_read_and_acknowledged() {
 async fn a_panicking_handler_is_reported_as_handler_panicked_and_its_app_goes_on() {
     let mut world = World::closure(|delivery| {
         Box::pin(async move {
-            assert!(
-                !matches!(&delivery, Delivery::Action(action) if action.action.as_str() == "x1"),
-                "as planned"
-            );
+            assert!(!matches!(&delivery, Delivery::Action(action) if action.action.as_str() == "x1"), "as planned");
             Ok(())
         })
     });
     world.launched("unruly", "i1").await;
     world.apps.deliver(action("i1", "x1", 1)).await.unwrap();
-    let MiniAppRequest::ActionDone {
-        fault: Some(fault), ..
-    } = world.asked().await
-    else {
-        panic!("a fault")
-    };
-    assert_eq!(
-        (fault.code, fault.reason.as_deref()),
-        (ErrorCode::ToolFailed, Some("handler_panicked"))
-    );
+    let MiniAppRequest::ActionDone { fault: Some(fault), .. } = world.asked().await else { panic!("a fault") };
+    assert_eq!((fault.code, fault.reason.as_deref()), (ErrorCode::ToolFailed, Some("handler_panicked")));
     world.apps.deliver(action("i1", "x2", 1)).await.unwrap();
 }
 
@@ -314,17 +255,10 @@ async fn dur_4_the_same_delivery_twice_runs_once_and_an_older_one_not_at_all() {
     let world = World::closure(endless(sender));
     world.launched("unruly", "i1").await;
     for generation in [1, 1, 2, 1, 2] {
-        world
-            .apps
-            .deliver(action("i1", "x1", generation))
-            .await
-            .unwrap();
+        world.apps.deliver(action("i1", "x1", generation)).await.unwrap();
     }
     world.apps.deliver(action("i1", "x2", 9)).await.unwrap();
-    assert_eq!(
-        (begun.recv().await, begun.recv().await, begun.recv().await),
-        (Some(1), Some(2), Some(9))
-    );
+    assert_eq!((begun.recv().await, begun.recv().await, begun.recv().await), (Some(1), Some(2), Some(9)));
 }
 
 #[tokio::test]
@@ -337,19 +271,9 @@ async fn dur_4_a_delivery_that_was_withdrawn_does_not_run_again() {
     assert_eq!(begun.recv().await, Some(1));
     world.apps.withdraw(&work.instance, &work.item).await;
     world.pass(5_000).await;
-    assert!(matches!(
-        world.asked().await,
-        MiniAppRequest::ActionDone { fault: Some(_), .. }
-    ));
+    assert!(matches!(world.asked().await, MiniAppRequest::ActionDone { fault: Some(_), .. }));
     world.apps.deliver(work.clone()).await.unwrap();
-    world
-        .apps
-        .deliver(Handover {
-            generation: Generation(2),
-            ..work
-        })
-        .await
-        .unwrap();
+    world.apps.deliver(Handover { generation: Generation(2), ..work }).await.unwrap();
     assert_eq!(begun.recv().await, Some(2));
 }
 
@@ -373,15 +297,11 @@ async fn a_withdrawn_handler_that_hears_its_token_goes_by_itself() {
     world.apps.deliver(work.clone()).await.unwrap();
     world.apps.withdraw(&work.instance, &work.item).await;
     assert_eq!(gone.recv().await, Some(()));
-    assert!(
-        world.asked.try_recv().is_err(),
-        "nothing is reported in its name"
-    );
+    assert!(world.asked.try_recv().is_err(), "nothing is reported in its name");
 }
 
 #[tokio::test]
-async fn a_withdrawn_handler_that_does_not_hear_is_dropped_after_five_seconds_and_its_end_is_reported()
- {
+async fn a_withdrawn_handler_that_does_not_hear_is_dropped_after_five_seconds_and_its_end_is_reported() {
     struct Dropped(mpsc::UnboundedSender<()>);
     impl Drop for Dropped {
         fn drop(&mut self) {
@@ -407,12 +327,7 @@ async fn a_withdrawn_handler_that_does_not_hear_is_dropped_after_five_seconds_an
     world.apps.withdraw(&work.instance, &work.item).await;
     world.pass(5_000).await;
     assert_eq!(dropped.recv().await, Some(()));
-    let MiniAppRequest::ActionDone {
-        fault: Some(fault), ..
-    } = world.asked().await
-    else {
-        panic!("a fault")
-    };
+    let MiniAppRequest::ActionDone { fault: Some(fault), .. } = world.asked().await else { panic!("a fault") };
     assert_eq!(fault.reason.as_deref(), Some("handler_stopped"));
 }
 
@@ -435,11 +350,7 @@ async fn an_app_that_fails_panics_or_is_unknown_is_not_started() {
     let failing: Box<Run> = Box::new(move |_| Box::pin(async move { Err(fault()) }));
     let panicking: Box<Run> = Box::new(|_| Box::pin(async { panic!("as planned") }));
     let world = World::of(vec![("failing", failing), ("panicking", panicking)]);
-    for (scope, words) in [
-        ("failing", "no ink"),
-        ("panicking", "panicked"),
-        ("unknown", "not hosted"),
-    ] {
+    for (scope, words) in [("failing", "no ink"), ("panicking", "panicked"), ("unknown", "not hosted")] {
         let error = world.apps.launch(launch(scope, "i1", 1)).await.unwrap_err();
         assert!(error.detail.contains(words), "{error}");
         let error = world.apps.deliver(action("i1", "x1", 1)).await.unwrap_err();
@@ -473,15 +384,9 @@ async fn work_that_the_manifest_gives_to_nobody_is_refused() {
     let world = World::hosting(InProcess::bundles([lineup_pomodoro::bundle()]));
     world.launched("pomodoro", "i1").await;
     // The Runtime performs this one itself.
-    let built_in = Handover {
-        item: Item::Call("k1".parse().unwrap()),
-        method: "start".parse().unwrap(),
-        ..action("i1", "x", 1)
-    };
-    let unknown = Handover {
-        method: "dance".parse().unwrap(),
-        ..action("i1", "x", 1)
-    };
+    let built_in =
+        Handover { item: Item::Call("k1".parse().unwrap()), method: "start".parse().unwrap(), ..action("i1", "x", 1) };
+    let unknown = Handover { method: "dance".parse().unwrap(), ..action("i1", "x", 1) };
     for work in [built_in, unknown] {
         let error = world.apps.deliver(work).await.unwrap_err();
         assert!(error.detail.contains("declares no handler"), "{error}");
@@ -561,9 +466,19 @@ async fn closing_stops_handlers_and_what_is_unknown_is_ignored() {
     begun.recv().await.unwrap();
     world.apps.close(&instance).await;
     world.pass(5_000).await;
-    assert!(matches!(
-        world.asked().await,
-        MiniAppRequest::ActionDone { fault: Some(_), .. }
-    ));
+    assert!(matches!(world.asked().await, MiniAppRequest::ActionDone { fault: Some(_), .. }));
     assert!(world.apps.deliver(work).await.is_err());
+}
+
+#[tokio::test]
+async fn act_3_handlers_begin_in_the_order_of_their_deliveries() {
+    let (sender, mut begun) = mpsc::unbounded_channel();
+    let world = World::closure(endless(sender));
+    world.launched("unruly", "i1").await;
+    for generation in 1..=100 {
+        world.apps.deliver(action("i1", &format!("x{generation}"), generation)).await.unwrap();
+    }
+    for generation in 1..=100 {
+        assert_eq!(begun.recv().await, Some(generation));
+    }
 }

@@ -51,18 +51,9 @@ async fn serve(web: WebAdapter, connection: WebSocket) {
     };
     let (answers, pending) = mpsc::channel(ANSWERS);
     let writer = tokio::spawn(write(Arc::clone(&session), down, pending));
-    let connected = report(
-        &web,
-        &session.id,
-        Report::Connected {
-            visible: hello.visible,
-        },
-    )
-    .await;
+    let connected = report(&web, &session.id, Report::Connected { visible: hello.visible }).await;
     let welcome = connected.is_ok();
-    let _closed = answers
-        .send(frame::answer(&hello.id, &connected.map(|()| None)))
-        .await;
+    let _closed = answers.send(frame::answer(&hello.id, &connected.map(|()| None))).await;
     if welcome {
         listen(&web, &session, up, &answers).await;
     }
@@ -91,41 +82,22 @@ async fn greet(
         Ok(Some(_)) => return farewell(down, socket::unsupported()).await,
         Ok(None) => return None,
         Err(_late) => {
-            return farewell(
-                down,
-                socket::closing(close_code::POLICY, "no hello within 5 s"),
-            )
-            .await;
+            return farewell(down, socket::closing(close_code::POLICY, "no hello within 5 s")).await;
         }
     };
     let (id, session, visible) = match first(text.as_bytes()) {
         Ok(hello) => hello,
         Err(refused) => {
-            let _gone = down
-                .send(Message::Text(frame::refusal(&refused).into()))
-                .await;
-            return farewell(
-                down,
-                socket::closing(close_code::POLICY, "the first frame must be a hello"),
-            )
-            .await;
+            let _gone = down.send(Message::Text(frame::refusal(&refused).into())).await;
+            return farewell(down, socket::closing(close_code::POLICY, "the first frame must be a hello")).await;
         }
     };
     let (session, replaced) = match web.sessions().join(session) {
         Ok(joined) => joined,
         Err(Full) => {
-            let fault = Fault::new(
-                ErrorCode::RateLimited,
-                "64 Host sessions are connected; close one",
-            );
-            let _gone = down
-                .send(Message::Text(frame::answer(&id, &Err(fault)).into()))
-                .await;
-            return farewell(
-                down,
-                socket::closing(close_code::AGAIN, "too many sessions"),
-            )
-            .await;
+            let fault = Fault::new(ErrorCode::RateLimited, "64 Host sessions are connected; close one");
+            let _gone = down.send(Message::Text(frame::answer(&id, &Err(fault)).into())).await;
+            return farewell(down, socket::closing(close_code::AGAIN, "too many sessions")).await;
         }
     };
     if replaced {
@@ -152,12 +124,7 @@ async fn next(up: &mut SplitStream<WebSocket>) -> Option<Message> {
 }
 
 /// Takes frames until the client goes, is silent for too long, or is replaced.
-async fn listen(
-    web: &WebAdapter,
-    session: &Session,
-    mut up: SplitStream<WebSocket>,
-    answers: &mpsc::Sender<String>,
-) {
+async fn listen(web: &WebAdapter, session: &Session, mut up: SplitStream<WebSocket>, answers: &mpsc::Sender<String>) {
     loop {
         let message = tokio::select! {
             message = timeout(SILENCE, up.next()) => message,
@@ -186,30 +153,20 @@ async fn listen(
 async fn take(web: &WebAdapter, session: &Session, up: Up) -> Result<(), Fault> {
     if session.has_ended() {
         // The page is connected anew; what its old connection says belongs to nobody.
-        return Err(Fault::new(
-            ErrorCode::HostUnavailable,
-            "this connection of the session was replaced",
-        ));
+        return Err(Fault::new(ErrorCode::HostUnavailable, "this connection of the session was replaced"));
     }
     match up {
         Up::Report(what) => report(web, &session.id, what).await,
         Up::Intent(intent_id, intent) => {
-            let input = lineup_core::workspace::input::HostIntentInput {
-                session: session.id.clone(),
-                intent_id,
-                intent,
-            };
+            let input =
+                lineup_core::workspace::input::HostIntentInput { session: session.id.clone(), intent_id, intent };
             web.entries().hosts.intend(input).await
         }
     }
 }
 
 /// Writes answers in order, and the newest view whenever there is a newer one.
-async fn write(
-    session: Arc<Session>,
-    mut down: SplitSink<WebSocket, Message>,
-    mut answers: mpsc::Receiver<String>,
-) {
+async fn write(session: Arc<Session>, mut down: SplitSink<WebSocket, Message>, mut answers: mpsc::Receiver<String>) {
     let mut signs_of_life = interval_at(Instant::now() + PING, PING);
     loop {
         let (message, seq) = tokio::select! {
@@ -240,13 +197,7 @@ async fn write(
 }
 
 async fn report(web: &WebAdapter, session: &HostSessionId, report: Report) -> Result<(), Fault> {
-    web.entries()
-        .hosts
-        .report(HostReport {
-            session: session.clone(),
-            report,
-        })
-        .await
+    web.entries().hosts.report(HostReport { session: session.clone(), report }).await
 }
 
 /// Reports that a session is gone, until the Runtime has taken it or the session is back.
@@ -254,10 +205,7 @@ async fn part(web: &WebAdapter, session: &HostSessionId) {
     let mut pause = Duration::from_millis(250);
     loop {
         match report(web, session, Report::Disconnected).await {
-            Err(fault)
-                if fault.code == ErrorCode::StorageUnavailable
-                    && !web.sessions().knows(session) =>
-            {
+            Err(fault) if fault.code == ErrorCode::StorageUnavailable && !web.sessions().knows(session) => {
                 sleep(pause).await;
                 pause = (pause * 2).min(Duration::from_secs(5));
             }

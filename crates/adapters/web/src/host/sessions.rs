@@ -57,17 +57,11 @@ impl Sessions {
         if connected.len() >= MOST && !connected.contains_key(&id) {
             return Err(Full);
         }
-        let session = Arc::new(Session {
-            id: id.clone(),
-            wanted: watch::Sender::default(),
-            state: watch::Sender::default(),
-        });
+        let session =
+            Arc::new(Session { id: id.clone(), wanted: watch::Sender::default(), state: watch::Sender::default() });
         let replaced = connected.insert(id, Arc::clone(&session));
         if let Some(earlier) = &replaced {
-            earlier.end(
-                close_code::POLICY,
-                "replaced by a new connection of the same session",
-            );
+            earlier.end(close_code::POLICY, "replaced by a new connection of the same session");
         }
         Ok((session, replaced.is_some()))
     }
@@ -76,9 +70,7 @@ impl Sessions {
     pub fn leave(&self, session: &Arc<Session>) -> bool {
         session.end(close_code::NORMAL, "bye");
         let mut connected = lock(&self.connected);
-        let current = connected
-            .get(&session.id)
-            .is_some_and(|current| Arc::ptr_eq(current, session));
+        let current = connected.get(&session.id).is_some_and(|current| Arc::ptr_eq(current, session));
         current && connected.remove(&session.id).is_some()
     }
 
@@ -92,15 +84,8 @@ impl Sessions {
         }
     }
 
-    async fn tell(
-        &self,
-        id: &HostSessionId,
-        change: impl FnOnce(&mut Wanted) + Send,
-    ) -> Result<(), HostError> {
-        let gone = || HostError {
-            session: id.clone(),
-            detail: "it is not connected".to_owned(),
-        };
+    async fn tell(&self, id: &HostSessionId, change: impl FnOnce(&mut Wanted) + Send) -> Result<(), HostError> {
+        let gone = || HostError { session: id.clone(), detail: "it is not connected".to_owned() };
         let session = lock(&self.connected).get(id).cloned().ok_or_else(gone)?;
         let mut seq = 0;
         session.wanted.send_modify(|wanted| {
@@ -109,15 +94,8 @@ impl Sessions {
             seq = wanted.seq;
         });
         let mut state = session.state.subscribe();
-        let state = *state
-            .wait_for(|state| state.written >= seq || state.ended.is_some())
-            .await
-            .map_err(|_| gone())?;
-        if state.written >= seq {
-            Ok(())
-        } else {
-            Err(gone())
-        }
+        let state = *state.wait_for(|state| state.written >= seq || state.ended.is_some()).await.map_err(|_| gone())?;
+        if state.written >= seq { Ok(()) } else { Err(gone()) }
     }
 }
 
@@ -126,14 +104,9 @@ impl Session {
     pub async fn newer_view(&self) -> (u64, String) {
         let written = self.state.borrow().written;
         let mut wanted = self.wanted.subscribe();
-        let wanted = wanted
-            .wait_for(|wanted| wanted.seq > written)
-            .await
-            .expect("the sender is a field of this session");
-        (
-            wanted.seq,
-            frame::view(wanted.seq, wanted.host.as_ref(), wanted.surfaces.as_deref()),
-        )
+        let wanted =
+            wanted.wait_for(|wanted| wanted.seq > written).await.expect("the sender is a field of this session");
+        (wanted.seq, frame::view(wanted.seq, wanted.host.as_ref(), wanted.surfaces.as_deref()))
     }
 
     pub fn written(&self, seq: u64) {
@@ -157,10 +130,7 @@ impl Session {
     }
 
     pub fn farewell(&self) -> (u16, &'static str) {
-        self.state
-            .borrow()
-            .ended
-            .unwrap_or((close_code::NORMAL, "bye"))
+        self.state.borrow().ended.unwrap_or((close_code::NORMAL, "bye"))
     }
 }
 
@@ -173,13 +143,8 @@ impl Hosts for Sessions {
 
 #[async_trait]
 impl Surfaces for Sessions {
-    async fn show(
-        &self,
-        session: &HostSessionId,
-        views: Vec<SurfaceView>,
-    ) -> Result<(), HostError> {
-        self.tell(session, |wanted| wanted.surfaces = Some(views))
-            .await
+    async fn show(&self, session: &HostSessionId, views: Vec<SurfaceView>) -> Result<(), HostError> {
+        self.tell(session, |wanted| wanted.surfaces = Some(views)).await
     }
 }
 

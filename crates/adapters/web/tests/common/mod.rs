@@ -94,8 +94,7 @@ impl Inspect for Runtime {
 
 impl Advance for Runtime {
     fn advance(&self, millis: u64) {
-        self.take(Asked::Advance(millis))
-            .expect("advancing is never refused");
+        self.take(Asked::Advance(millis)).expect("advancing is never refused");
     }
 }
 
@@ -116,10 +115,7 @@ impl World {
 
     pub async fn without_runtime(manual_clock: bool) -> Self {
         let (sender, asked) = mpsc::unbounded_channel();
-        let runtime = Arc::new(Runtime {
-            asked: sender,
-            refusals: Mutex::default(),
-        });
+        let runtime = Arc::new(Runtime { asked: sender, refusals: Mutex::default() });
         let mut web = WebAdapter::new(Tokens::new(HOST, USER, OWNER).unwrap());
         if manual_clock {
             web = web.with_manual_clock(runtime.clone());
@@ -128,12 +124,7 @@ impl World {
         let address = listener.local_addr().unwrap();
         let router = web.router();
         tokio::spawn(async move { axum::serve(listener, router).await });
-        Self {
-            address,
-            web,
-            runtime,
-            asked,
-        }
+        Self { address, web, runtime, asked }
     }
 
     pub fn attach(&self) {
@@ -156,60 +147,35 @@ impl World {
     }
 
     pub fn request(&self, path: &str, token: &str) -> Request<()> {
-        let mut request = format!("ws://{}{path}", self.address)
-            .into_client_request()
-            .unwrap();
+        let mut request = format!("ws://{}{path}", self.address).into_client_request().unwrap();
         let bearer = HeaderValue::from_str(&format!("Bearer {token}")).unwrap();
         request.headers_mut().insert("authorization", bearer);
         request
     }
 
     pub fn request_with(&self, path: &str, headers: &[(&str, &str)]) -> Request<()> {
-        let mut request = format!("ws://{}{path}", self.address)
-            .into_client_request()
-            .unwrap();
+        let mut request = format!("ws://{}{path}", self.address).into_client_request().unwrap();
         for (name, value) in headers {
             let name: HeaderName = name.parse().unwrap();
-            request
-                .headers_mut()
-                .insert(name, HeaderValue::from_str(value).unwrap());
+            request.headers_mut().insert(name, HeaderValue::from_str(value).unwrap());
         }
         request
     }
 
     /// Opens an entry: a client, or the status and the code of the refusal.
-    pub async fn open(
-        &self,
-        request: Request<()>,
-    ) -> Result<Client<MaybeTlsStream<TcpStream>>, (u16, String)> {
-        refusal(
-            connect_async(request)
-                .await
-                .map(|(socket, _)| Client { socket }),
-        )
+    pub async fn open(&self, request: Request<()>) -> Result<Client<MaybeTlsStream<TcpStream>>, (u16, String)> {
+        refusal(connect_async(request).await.map(|(socket, _)| Client { socket }))
     }
 
     /// As [`World::open`], with the request as it stands: its `Host` header too.
-    pub async fn open_as_is(
-        &self,
-        request: Request<()>,
-    ) -> Result<Client<TcpStream>, (u16, String)> {
+    pub async fn open_as_is(&self, request: Request<()>) -> Result<Client<TcpStream>, (u16, String)> {
         let stream = TcpStream::connect(self.address).await.unwrap();
-        refusal(
-            client_async(request, stream)
-                .await
-                .map(|(socket, _)| Client { socket }),
-        )
+        refusal(client_async(request, stream).await.map(|(socket, _)| Client { socket }))
     }
 
     pub async fn host(&mut self, session: &str) -> Client<MaybeTlsStream<TcpStream>> {
-        let mut client = self
-            .open(self.request("/host", HOST))
-            .await
-            .expect("the host token opens /host");
-        client
-            .send(json!({ "type": "hello", "id": "h", "session": session, "visible": true }))
-            .await;
+        let mut client = self.open(self.request("/host", HOST)).await.expect("the host token opens /host");
+        client.send(json!({ "type": "hello", "id": "h", "session": session, "visible": true })).await;
         assert_eq!(client.next().await, json!({ "type": "ok", "id": "h" }));
         client
     }
@@ -219,12 +185,8 @@ fn refusal<T>(result: Result<T, Error>) -> Result<T, (u16, String)> {
     result.map_err(|error| match error {
         Error::Http(response) => {
             let body: Value =
-                serde_json::from_slice(response.body().as_deref().unwrap_or_default())
-                    .unwrap_or_default();
-            (
-                response.status().as_u16(),
-                body["code"].as_str().unwrap_or_default().to_owned(),
-            )
+                serde_json::from_slice(response.body().as_deref().unwrap_or_default()).unwrap_or_default();
+            (response.status().as_u16(), body["code"].as_str().unwrap_or_default().to_owned())
         }
         other => panic!("not refused but broken: {other}"),
     })
@@ -247,13 +209,7 @@ impl<S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin> Client<S> {
     /// The next frame.
     pub async fn next(&mut self) -> Value {
         loop {
-            match self
-                .socket
-                .next()
-                .await
-                .expect("the entry is open")
-                .unwrap()
-            {
+            match self.socket.next().await.expect("the entry is open").unwrap() {
                 Message::Text(text) => return serde_json::from_str(&text).unwrap(),
                 Message::Close(frame) => panic!("closed: {frame:?}"),
                 _ => {}
