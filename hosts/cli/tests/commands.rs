@@ -225,3 +225,51 @@ fn help_teaches_with_examples_and_hides_the_manual_clock() {
     }
     assert!(!help.contains("clock advance"));
 }
+
+#[test]
+fn h102_a_damaged_database_is_refused_named_and_left_as_it_is() {
+    let mut world = World::serving();
+    assert_eq!(world.stop(), 0);
+    let database = world.path().join("lineup.sqlite");
+    std::fs::write(&database, b"not a database, but somebody's words").unwrap();
+    let output = world.words(&["serve", "--listen", "127.0.0.1:0"]);
+    assert_eq!(output.status.code(), Some(5));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("lineup.sqlite"), "{said}");
+    assert_eq!(std::fs::read(&database).unwrap(), b"not a database, but somebody's words");
+    let (code, checks) = world.run(&["doctor"]);
+    assert_eq!((code, &checks[2]["check"], &checks[2]["ok"]), (1, &json!("database"), &json!(false)), "{checks:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn ent_5_credentials_that_others_can_read_are_refused_with_what_to_do() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mut world = World::serving();
+    assert_eq!(world.stop(), 0);
+    let path = world.path().join("credentials.json");
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let output = world.words(&["serve", "--listen", "127.0.0.1:0"]);
+    assert_eq!(output.status.code(), Some(5));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("chmod 600"), "{said}");
+}
+
+#[test]
+fn the_ready_line_is_all_that_serve_prints_for_machines() {
+    let mut world = World::empty();
+    let ready = world.serve();
+    let names: Vec<&str> = ready.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(names, ["clock", "data", "listen", "pid", "ready"]);
+    assert_eq!(ready["clock"], "manual");
+    assert_eq!(ready["data"], world.path().to_str().unwrap());
+}
+
+#[test]
+fn a_clock_that_is_the_machines_own_is_not_advanced() {
+    let world = World::empty();
+    let mut serving = world.start(&["serve", "--listen", "127.0.0.1:0"]);
+    assert_eq!(serving.line()["clock"], "system");
+    let (code, lines) = world.run(&["clock", "advance", "1s"]);
+    assert_eq!((code, &lines[0]["reason"]), (3, &json!("clock_not_manual")), "{lines:?}");
+}
