@@ -30,6 +30,9 @@ pub(crate) struct Test {
 #[command(after_help = "To repair: `cargo fmt` for `format`, `cargo xtask manifests` for `manifests`; `clippy` and \
                         `documentation` say what to change.")]
 pub(crate) struct Ci {
+    /// Leaves out what `cargo xtask test` runs
+    #[arg(long)]
+    gates: bool,
     /// Leaves a step out; can be given again
     #[arg(long, value_name = "STEP")]
     skip: Vec<String>,
@@ -49,7 +52,9 @@ pub(crate) fn ci(command: &Ci) -> ExitCode {
         program("format", cargo(), &["fmt", "--all", "--check"]),
         program("whitespace", git(), &["diff", "--check", EMPTY_TREE, "--", ".", ":!*.snap", ":!*.stderr"]),
     ];
-    all.extend(test_steps());
+    if !command.gates {
+        all.extend(test_steps());
+    }
     all.push(program("clippy", cargo(), &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]));
     let mut documentation = cargo();
     documentation.env("RUSTDOCFLAGS", "-D warnings");

@@ -1,17 +1,24 @@
 //! `cargo xtask run`: everything, with demo data, and what to type next.
 
-use std::process::Command;
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use clap::Args;
 
 use crate::{manifests::root, programs::cargo};
 
 #[derive(Args)]
-#[command(after_help = "What follows `--` goes to `lineup serve`; `cargo run -- serve --help` shows what it takes.")]
+#[command(after_help = "What follows `--` goes to `lineup serve`. To let 20 minutes pass in a second:\n  \
+                        cargo xtask run -- --clock manual       # then, elsewhere: lineup clock advance 20m")]
 pub(crate) struct Run {
     /// Builds with optimisation
     #[arg(long)]
     release: bool,
+    /// Where the workspace is kept; without it, `demo` where cargo builds to. Remove it to begin anew
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
     /// What `lineup serve` is told
     #[arg(last = true)]
     arguments: Vec<String>,
@@ -19,30 +26,59 @@ pub(crate) struct Run {
 
 /// Builds `lineup`, starts it and stays until it ends.
 pub(crate) fn run(command: &Run) -> Result<String, String> {
-    eprintln!("Building lineup. The first time takes a few minutes; after that, seconds.");
+    let target = target()?;
+    if !target.exists() {
+        eprintln!("The first build takes a few minutes; after that, seconds.");
+    }
     let mut build = cargo();
     build.args(["build", "--package", "lineup"]);
     if command.release {
         build.arg("--release");
     }
-    succeed(build, "lineup cannot be built")?;
-    let directory = target().join(if command.release { "release" } else { "debug" });
-    let mut serve = Command::new(directory.join(format!("lineup{}", std::env::consts::EXE_SUFFIX)));
-    serve.current_dir(root()).arg("serve").args(&command.arguments);
-    succeed(serve, "lineup serve")?;
-    Ok("lineup has stopped; what it knew is kept for the next time".to_owned())
+    let built = build.status().map_err(|error| format!("cargo cannot be started: {error}"))?;
+    if !built.success() {
+        return Err("lineup was not built".to_owned());
+    }
+    let programs = target.join(if command.release { "release" } else { "debug" });
+    let data = command.data.clone().map_or_else(|| Ok(target.join("demo")), std::path::absolute);
+    let data = data.map_err(|error| error.to_string())?;
+    eprintln!("{}", next(&programs, &data));
+    let mut serve = Command::new(programs.join(format!("lineup{}", std::env::consts::EXE_SUFFIX)));
+    serve.current_dir(root()).arg("serve").arg("--data").arg(&data).args(&command.arguments);
+    stay(serve)
 }
 
-fn succeed(mut command: Command, what: &str) -> Result<(), String> {
-    match command.status() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("{what}: {status}")),
-        Err(error) => Err(format!("{what}: {error}")),
+/// What to type in another terminal.
+fn next(programs: &Path, data: &Path) -> String {
+    format!(
+        "\nIn every other terminal, once:\n  export PATH=\"{}:$PATH\" LINEUP_DATA=\"{}\"\n\n\
+         Then, one terminal for the Host, which stays:\n  lineup host attach\n\n\
+         And one for everybody else:\n  lineup agent tools\n  lineup agent call pomodoro.start '{{\"minutes\": 20}}'\n  \
+         lineup user say 'Help me focus'\n  lineup inspect calls\n\n\
+         README.md explains what you see. Ctrl-C here stops it; what it knew is kept for the next time.\n",
+        programs.display(),
+        data.display()
+    )
+}
+
+/// Becomes the program, so that Ctrl-C is its own to handle.
+#[cfg(unix)]
+fn stay(mut program: Command) -> Result<String, String> {
+    use std::os::unix::process::CommandExt as _;
+    Err(format!("lineup cannot be started: {}", program.exec()))
+}
+
+#[cfg(not(unix))]
+fn stay(mut program: Command) -> Result<String, String> {
+    match program.status() {
+        Ok(status) if status.success() => Ok("lineup has stopped".to_owned()),
+        Ok(status) => Err(format!("lineup: {status}")),
+        Err(error) => Err(format!("lineup cannot be started: {error}")),
     }
 }
 
 /// Where cargo builds to.
-fn target() -> std::path::PathBuf {
+fn target() -> Result<PathBuf, String> {
     let metadata = cargo_metadata::MetadataCommand::new().manifest_path(root().join("Cargo.toml")).no_deps().exec();
-    metadata.map_or_else(|_| root().join("target"), |metadata| metadata.target_directory.into_std_path_buf())
+    metadata.map(|metadata| metadata.target_directory.into_std_path_buf()).map_err(|error| error.to_string())
 }
