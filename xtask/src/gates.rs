@@ -49,7 +49,7 @@ pub(crate) fn test(command: &Test) -> ExitCode {
 /// Runs every gate, the cheap ones first.
 pub(crate) fn ci(command: &Ci) -> ExitCode {
     let mut all = vec![
-        program("format", cargo(), &["fmt", "--all", "--check"]),
+        program("format", cargo(), &["fmt", "--all", "--check", "--", "-l"]),
         program("whitespace", git(), &["diff", "--check", EMPTY_TREE, "--", ".", ":!*.snap", ":!*.stderr"]),
     ];
     if !command.gates {

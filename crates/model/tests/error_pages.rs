@@ -44,3 +44,35 @@ fn call_11_the_index_lists_every_code_in_order() {
     let codes: Vec<&str> = ErrorCode::ALL.iter().map(|code| code.as_str()).collect();
     assert_eq!(listed, codes);
 }
+
+/// The literal reasons of the crates' sources, with the files that give them.
+fn reasons() -> Vec<(String, String)> {
+    fn walk(directory: &std::path::Path, found: &mut Vec<(String, String)>) {
+        for entry in fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            if path.is_dir() && !["tests", "target", "snapshots"].contains(&name.as_str()) {
+                walk(&path, found);
+            } else if name.ends_with(".rs") && name != "tests.rs" {
+                let text = fs::read_to_string(&path).unwrap();
+                for rest in text.split(".because(\"").skip(1) {
+                    let reason = rest.split('"').next().unwrap_or_default();
+                    found.push((reason.to_owned(), path.display().to_string()));
+                }
+            }
+        }
+    }
+    let mut found = Vec::new();
+    walk(&PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(".."), &mut found);
+    found
+}
+
+#[test]
+fn call_11_every_reason_stands_on_a_page() {
+    let all: String = ErrorCode::ALL.iter().map(|code| page(&format!("{code}.md"))).collect();
+    let reasons = reasons();
+    assert!(reasons.len() > 10, "the sources were not found: {reasons:?}");
+    for (reason, file) in reasons {
+        assert!(all.contains(&format!("\n| `{reason}` |")), "`{reason}` of {file} is on no page of docs/errors");
+    }
+}
