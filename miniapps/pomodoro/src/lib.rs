@@ -26,8 +26,6 @@ define_agent_tools! {
         version: 1,
         invocation: operation,
         readiness: foreground_required,
-        closes_instance,
-        restore_previous_focus,
         operation: { needs_foreground, ends_on_leaving, exclusive: workspace },
         runtime: deadline_operation::start {
             length: minutes(input.minutes),

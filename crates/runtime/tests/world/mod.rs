@@ -94,6 +94,10 @@ impl World {
         self.runtime.inspect(InspectQuery::Status).await.unwrap()
     }
 
+    pub async fn runtime_audit(&self) -> Value {
+        self.runtime.inspect(InspectQuery::Audit { limit: 100 }).await.unwrap()
+    }
+
     /// The asked-for foreground is confirmed, Surface included.
     pub async fn confirm(&self) {
         let session: HostSessionId = id("tab");
