@@ -5,7 +5,7 @@ use std::process::{Command, ExitCode, Stdio};
 use clap::Args;
 
 use crate::{
-    deps, manifests,
+    deps, links, manifests,
     programs::cargo,
     requirements,
     steps::{self, Step, Work},
@@ -79,6 +79,7 @@ fn test_steps() -> Vec<Step> {
         here("deps", || deps::run(&deps::Deps::default())),
         here("requirements", || requirements::run(&requirements::Requirements::check())),
         here("manifests", || manifests::run(&manifests::Manifests { check: true })),
+        here("links", links::run),
         Step { name: "tests", work: Work::Tests(tests) },
         Step { name: "examples", work: Work::Tests(examples) },
     ]

@@ -9,6 +9,7 @@ use clap::{Parser, Subcommand};
 
 mod deps;
 mod gates;
+mod links;
 mod manifests;
 mod miniapps;
 mod programs;

@@ -23,8 +23,19 @@ pub(crate) fn sources(root: &Path, directories: &[&str], endings: &[&str]) -> Re
             walk(&directory, endings, &mut found).map_err(|error| format!("{}: {error}", directory.display()))?;
         }
     }
-    found.sort();
-    found
+    read(root, found)
+}
+
+/// The files with this ending that lie in the root itself.
+pub(crate) fn beside(root: &Path, ending: &str) -> Result<Vec<Source>, String> {
+    let entries = fs::read_dir(root).map_err(|error| format!("{}: {error}", root.display()))?;
+    let files = entries.filter_map(Result::ok).map(|entry| entry.path());
+    read(root, files.filter(|file| file.extension().is_some_and(|found| found == ending)).collect())
+}
+
+fn read(root: &Path, mut files: Vec<PathBuf>) -> Result<Vec<Source>, String> {
+    files.sort();
+    files
         .into_iter()
         .map(|file| {
             let text = fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
