@@ -48,7 +48,7 @@ enum Command {
     Bench(programs::Program),
     /// Simulates: seeded worlds with faults and an independent oracle (proof/sim)
     Sim(programs::Program),
-    /// Kills: the real binary, killed at every write to disk and opened again (proof/kill)
+    /// Kills: the real binary, killed in the middle and opened again (proof/kill)
     Kill(programs::Program),
 }
 
