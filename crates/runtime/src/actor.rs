@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use lineup_core::{Answer, Input, Rejected, Workspace, workspace::facts::Fetched};
+use lineup_failpoint::{Point, hit};
 use lineup_model::{WorkspaceId, message::AgentBody};
 use lineup_ports::outbound::{Clock, Committed, DeliveryToken, Store, StoreError};
 use tokio::sync::{mpsc, oneshot};
@@ -83,6 +84,8 @@ impl Actor {
         let mut stopping: Option<oneshot::Sender<()>> = None;
         // Nothing is told to anyone before the recovery is durable: it counts the deliveries anew.
         let mut recovered = false;
+        // Whether a batch has become durable and nothing has followed from it yet.
+        let mut fresh = false;
         // The tick that is under way: time is not told twice what it has been told once.
         let mut tick: Option<Ticket> = None;
         let mut ticked_at: Option<lineup_model::Effective> = None;
@@ -91,6 +94,7 @@ impl Actor {
             loop {
                 let mut moved = false;
                 if let Some(needs) = engine.take_needs() {
+                    hit(Point::ActorFactsAsked);
                     let (store, workspace, back) = (store.clone(), workspace.clone(), back.clone());
                     tokio::spawn(async move {
                         let fetched = store.fetch(&workspace, &needs).await;
@@ -99,6 +103,15 @@ impl Actor {
                     moved = true;
                 }
                 if let Some(commit) = engine.take_batch() {
+                    hit(if recovered { Point::ActorBatchTaken } else { Point::RecoveryDecided });
+                    if lineup_failpoint::sends_before_commit() {
+                        // The control run of proof/kill: what nobody may ever do.
+                        let messages = |changes: &lineup_core::ChangeSet| {
+                            changes.journal.iter().flat_map(|row| row.body.messages.clone()).collect::<Vec<_>>()
+                        };
+                        transport.send(commit.changes.iter().flat_map(messages).collect());
+                        tokio::time::sleep(Duration::from_millis(20)).await;
+                    }
                     let (store, back) = (store.clone(), back.clone());
                     tokio::spawn(async move {
                         let answer = store.commit(vec![commit]).await;
@@ -109,6 +122,9 @@ impl Actor {
                 let effects = engine.take_effects();
                 if effects != crate::Effects::default() {
                     moved = true;
+                    if std::mem::take(&mut fresh) {
+                        hit(Point::ActorEffectsTaken);
+                    }
                     let mut acknowledged = Vec::new();
                     let mut send = effects.send;
                     for (ticket, outcome) in effects.settled {
@@ -137,7 +153,9 @@ impl Actor {
                         AgentBody::Receipt(_) | AgentBody::Outcome(_) | AgentBody::Text { .. } => true,
                     });
                     transport.send(send);
+                    hit(Point::ActorSendOrdered);
                     transport.acknowledge(acknowledged);
+                    hit(Point::ActorAckOrdered);
                     reconciler.follow(
                         engine.durable(),
                         engine.time().effective,
@@ -148,9 +166,12 @@ impl Actor {
                         &effects.moved,
                         effects.shape,
                     );
+                    hit(Point::ActorFollowed);
                     if !recovered {
                         recovered = true;
+                        hit(Point::RecoveryFollowed);
                         reconciler.everything(engine.durable(), engine.time().effective);
+                        hit(Point::RecoveryShown);
                     }
                 }
                 if !moved {
@@ -211,13 +232,22 @@ impl Actor {
                             if answer != Committed::Committed {
                                 tracing::warn!(%workspace, ?answer, "a batch was not committed");
                             }
+                            let durable = answer == Committed::Committed;
+                            if durable {
+                                hit(if recovered { Point::ActorCommitAnswered } else { Point::RecoveryCommitted });
+                            }
                             engine.settled(answer);
+                            if durable {
+                                fresh = true;
+                                hit(Point::ActorSettled);
+                            }
                         }
                         FromStore::Fetched(fetched) => {
                             if let Err(error) = &fetched {
                                 tracing::error!(%workspace, %error, "facts could not be read");
                             }
                             engine.fetched(fetched.ok());
+                            hit(Point::ActorFactsTaken);
                         }
                         FromStore::Probed(probed) => {
                             helping = false;
@@ -252,7 +282,9 @@ impl Actor {
                     for told in gulp.drain(..) {
                         match told {
                             Told::Input(input, caller) => {
+                                let point = offered(&input);
                                 let ticket = engine.offer(input);
+                                hit(point);
                                 if let Some(caller) = caller {
                                     waiters.insert(ticket, Waiter::Caller(caller));
                                 }
@@ -261,9 +293,13 @@ impl Actor {
                                 let Input::Agent(asked) = &input else { continue };
                                 let (recipient, conversation) = (asked.agent.clone(), asked.conversation.clone());
                                 let ticket = engine.offer(input);
+                                hit(Point::ActorEnvelopeOffered);
                                 waiters.insert(ticket, Waiter::Delivery { token, message, recipient, conversation });
                             }
-                            Told::Connected => transport.send_all(engine.outbox()),
+                            Told::Connected => {
+                                hit(Point::ActorResending);
+                                transport.send_all(engine.outbox());
+                            }
                             Told::Look(who) => {
                                 let _ = who.send(Glance {
                                     workspace: engine.durable().clone(),
@@ -285,10 +321,24 @@ impl Actor {
                     if engine.durable().next_alarm().is_some_and(|at| at <= engine.time().effective) {
                         ticked_at = Some(engine.time().effective);
                         tick = Some(engine.offer(Input::Clock));
+                        hit(Point::ActorTickOffered);
                     }
                 }
             }
         }
+    }
+}
+
+/// Which point an input passes.
+fn offered(input: &Input) -> Point {
+    match input {
+        Input::HostReport(_) => Point::ActorHostOffered,
+        Input::UiAction(_) | Input::HostIntent(_) | Input::Setup(_) => Point::ActorUserOffered,
+        Input::App(_) | Input::MiniApp(_) => Point::ActorAppOffered,
+        Input::Transport(_) => Point::ActorAcceptedOffered,
+        Input::Clock => Point::ActorTickOffered,
+        Input::Agent(_) => Point::ActorEnvelopeOffered,
+        Input::Recovered { .. } => Point::RecoveryOffered,
     }
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use lineup_core::Input;
+use lineup_failpoint::{Point, hit};
 use lineup_model::WorkspaceId;
 use lineup_ports::{
     inbound::MiniAppRequests,
@@ -118,6 +119,7 @@ impl Builder {
         let manifests = miniapps.manifests()?;
         let opened = store.open(&workspace).await?;
         let engine = Engine::new(workspace.clone(), opened, &clock.read());
+        hit(Point::RecoveryLoaded);
 
         let (queue, told) = mpsc::channel(QUEUE);
         let runtime = Runtime { workspace: workspace.clone(), queue: queue.clone(), store: Arc::downgrade(&store) };

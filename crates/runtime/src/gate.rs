@@ -7,6 +7,7 @@ use lineup_core::{
     journal::Addressed,
     workspace::input::{AgentInput, AgentRequest, TransportReport},
 };
+use lineup_failpoint::{Point, hit};
 use lineup_model::{AgentId, ConversationId, MessageId, message::Refusal};
 use lineup_ports::outbound::{Delivery, DeliveryToken, Outgoing, Transport, TransportEvent};
 use lineup_wire::{RequestBody, decode_request};
@@ -63,17 +64,20 @@ impl ToTransport {
                         Out::Acknowledge(tokens) => acknowledged.extend(tokens),
                     }
                 }
-                if !messages.is_empty()
-                    && let Err(error) = transport.send(messages).await
-                {
-                    tracing::error!(%error, "the transport is closed");
-                    return;
+                if !messages.is_empty() {
+                    hit(Point::GateEncoded);
+                    if let Err(error) = transport.send(messages).await {
+                        tracing::error!(%error, "the transport is closed");
+                        return;
+                    }
+                    hit(Point::GateSent);
                 }
-                if !acknowledged.is_empty()
-                    && let Err(error) = transport.acknowledge(acknowledged).await
-                {
-                    tracing::error!(%error, "the transport is closed");
-                    return;
+                if !acknowledged.is_empty() {
+                    if let Err(error) = transport.acknowledge(acknowledged).await {
+                        tracing::error!(%error, "the transport is closed");
+                        return;
+                    }
+                    hit(Point::GateAcknowledged);
                 }
             }
         });
@@ -142,7 +146,10 @@ pub(crate) async fn listen(transport: Arc<dyn Transport>, queue: mpsc::Sender<To
                 Told::Input(Input::Transport(TransportReport::Undeliverable { message, reason }), None)
             }
             Ok(TransportEvent::Delivered(delivery)) => match decode(delivery, &out) {
-                Some(told) => told,
+                Some(told) => {
+                    hit(Point::GateDecoded);
+                    told
+                }
                 None => continue,
             },
             Err(error) => {
@@ -150,8 +157,12 @@ pub(crate) async fn listen(transport: Arc<dyn Transport>, queue: mpsc::Sender<To
                 return;
             }
         };
+        let envelope = matches!(told, Told::Envelope { .. });
         if queue.send(told).await.is_err() {
             return;
+        }
+        if envelope {
+            hit(Point::GateQueued);
         }
     }
 }

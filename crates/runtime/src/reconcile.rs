@@ -13,6 +13,7 @@ use lineup_core::{
     miniapp::MiniAppContext,
     workspace::input::{AppHappened, AppReport},
 };
+use lineup_failpoint::{Point, hit};
 use lineup_model::{CallKey, Effective, Generation, HostSessionId, InstanceId};
 use lineup_ports::outbound::{Handover, Hosts, Item, Launch, MiniApps, Surfaces};
 use tokio::sync::mpsc;
@@ -273,6 +274,7 @@ impl Reconciler {
             tokio::spawn(async move {
                 let told = mounted.show(&session, surfaces).await;
                 let shown = if changed { hosts.show(&session, view).await } else { Ok(()) };
+                hit(Point::ReconcileHostTold);
                 if let Err(error) = told.and(shown) {
                     // It reconnects, or says that it is gone; then it is told again.
                     tracing::debug!(%error, "a host session was not told");
@@ -298,7 +300,9 @@ async fn serve(
     if report(AppHappened::Starting).await.is_err() {
         return;
     }
+    hit(Point::ReconcileLaunching);
     let started = miniapps.launch(launch).await;
+    hit(Point::ReconcileLaunched);
     let happened = match started {
         Ok(()) => AppHappened::Ready,
         Err(error) => {
@@ -318,10 +322,14 @@ async fn serve(
                     let _ = report(AppHappened::Stopped { reason: error.to_string() }).await;
                     return;
                 }
+                hit(Point::ReconcileHanded);
             }
             Order::Withdraw(item) => miniapps.withdraw(&instance, &item).await,
             Order::Moved(state) => miniapps.moved(&instance, state).await,
-            Order::Inbox => miniapps.inbox(&instance).await,
+            Order::Inbox => {
+                miniapps.inbox(&instance).await;
+                hit(Point::ReconcileInbox);
+            }
             Order::Close => {
                 miniapps.close(&instance).await;
                 return;

@@ -14,6 +14,7 @@ use std::{
 
 use futures_util::FutureExt as _;
 use lineup_core::{instance::InstanceState, miniapp::MiniAppContext};
+use lineup_failpoint::{Point, hit};
 use lineup_model::{ErrorCode, Generation, InstanceId, message::Fault};
 use lineup_ports::{
     inbound::{MiniAppRequest, MiniAppRequests, Work},
@@ -279,6 +280,7 @@ async fn run_handler(
     let (item, generation) = (work.item.clone(), work.generation);
     let mut wait = Duration::from_millis(250);
     loop {
+        hit(Point::InprocessHandling);
         let run = instance.app.code.dispatch(&instance.sdk(), delivery(&work, &canceller));
         // Whatever panics here, the Runtime learns that the call is over.
         let mut run = Box::pin(AssertUnwindSafe(run).catch_unwind());
@@ -288,6 +290,7 @@ async fn run_handler(
             Poll::Ready(ended) => ended,
             Poll::Pending => run.await,
         };
+        hit(Point::InprocessHandled);
         match ended {
             Ok(Ok(())) => break,
             Ok(Err(fault)) if fault.code == ErrorCode::StorageUnavailable => {

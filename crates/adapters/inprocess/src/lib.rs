@@ -41,6 +41,7 @@ use std::{
 
 use async_trait::async_trait;
 use lineup_core::instance::InstanceState;
+use lineup_failpoint::{Point, hit};
 use lineup_model::{AppScope, InstanceId, Manifest};
 use lineup_ports::{
     inbound::MiniAppRequests,
@@ -133,6 +134,7 @@ impl MiniApps for InProcess {
     }
 
     async fn launch(&self, launch: Launch) -> Result<(), MiniAppError> {
+        hit(Point::InprocessLaunch);
         let scope = &launch.context.app_scope;
         let Some(app) = self.apps.get(scope) else {
             return Err(error(scope, "it is not hosted by this process"));

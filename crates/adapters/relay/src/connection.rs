@@ -10,6 +10,7 @@ use futures_util::{
     SinkExt as _, StreamExt as _,
     stream::{SplitSink, SplitStream},
 };
+use lineup_failpoint::{Point, hit};
 use lineup_wire::relay::{ClientFrame, FrameError, Party, VERSION};
 use tokio::{
     sync::{Semaphore, mpsc},
@@ -104,6 +105,7 @@ async fn read(hub: &SharedHub, party: &Party, id: ConnectionId, stream: &mut Spl
             Err(error) => return Some(error.into()),
             Ok((frame, payload)) => (frame, payload.len()),
         };
+        hit(Point::RelayFrameRead);
         match frame {
             ClientFrame::Hello { .. } => return Some(Close::policy("hello comes once")),
             ClientFrame::Ack { token } => hub.acknowledge(id, token),
@@ -135,7 +137,9 @@ async fn write(
                     return;
                 }
                 hub.count(party, |stats| stats.frames_out += count as u64);
-                flush(sink, batch.drain(..).map(Message::Binary)).await
+                let written = flush(sink, batch.drain(..).map(Message::Binary)).await;
+                hit(Point::RelayFramesWritten);
+                written
             }
             _ = ping.tick() => flush(sink, [Message::Ping(Bytes::new())]).await,
         };

@@ -14,6 +14,7 @@ use std::{
 };
 
 use axum::body::Bytes;
+use lineup_failpoint::{Point, hit};
 use lineup_model::MessageId;
 use lineup_wire::relay::{Party, RefuseReason, ServerFrame};
 use tokio::{
@@ -248,6 +249,7 @@ impl Hub {
         let due = if mailbox.connection.is_some() { now + self.config.grace } else { now };
         let envelope = Envelope { from, to: to.clone(), sender, id, payload, due, writing: false, _permit: permit };
         state.unsafe_.insert(seq, envelope);
+        hit(Point::RelayTakenIn);
         // Otherwise the disk waits for an older envelope, which is not due later than this one.
         if due == now || state.unsafe_.len() == 1 {
             self.to_write.notify_one();
@@ -268,12 +270,14 @@ impl Hub {
         };
         receiver.in_flight_bytes -= flight.bytes;
         state.stats.of(&party).acknowledged += 1;
+        hit(Point::RelayReceiverAcked);
         match state.unsafe_.remove(&flight.seq) {
             Some(envelope) => {
                 if envelope.writing {
                     state.overtaken.insert(flight.seq);
                 }
                 state.write(envelope.sender, ServerFrame::Ack { id: envelope.id }.encode(b""));
+                hit(Point::RelaySenderAcked);
             }
             None => {
                 state.done.insert(flight.seq);
@@ -484,6 +488,7 @@ impl State {
         self.stats.of(party).delivered += 1;
         let frame = ServerFrame::Deliver { token, from: envelope.sender, id: envelope.id };
         self.write(id, frame.encode(&envelope.payload));
+        hit(Point::RelayForwarded);
     }
 
     /// Queues a frame. A connection that lets its queue fill up is ended.

@@ -1,10 +1,11 @@
 //! The two tasks between the hub and the disk.
 
+use lineup_failpoint::{Point, hit};
 use tokio::time::{sleep, sleep_until};
 
 use crate::{
     disk::{Reader, Writer},
-    hub::SharedHub,
+    hub::{Batch, SharedHub},
 };
 
 /// Writes what is due until the hub is closed and everything is safe.
@@ -12,7 +13,7 @@ pub(crate) async fn write(hub: SharedHub, mut writer: Writer) {
     loop {
         let closed = hub.is_closed();
         match hub.next_batch(closed) {
-            Ok(batch) => match writer.commit(&batch.added, &batch.removed).await {
+            Ok(batch) => match stored(&mut writer, &batch).await {
                 Ok(()) => hub.written(&batch),
                 Err(error) => {
                     tracing::error!(%error, envelopes = batch.added.len(), "the relay's disk took nothing");
@@ -34,6 +35,13 @@ pub(crate) async fn write(hub: SharedHub, mut writer: Writer) {
     if let Err(error) = writer.close().await {
         tracing::warn!(%error, "the relay's disk did not close cleanly");
     }
+}
+
+async fn stored(writer: &mut Writer, batch: &Batch) -> sqlx::Result<()> {
+    hit(Point::RelayBeforeStore);
+    writer.commit(&batch.added, &batch.removed).await?;
+    hit(Point::RelayStored);
+    Ok(())
 }
 
 /// Reads the pages that mailboxes ask for.

@@ -9,6 +9,7 @@ use axum::{
     response::Response,
 };
 use lineup_core::workspace::input::{UiActionInput, View};
+use lineup_failpoint::{Point, hit};
 use lineup_model::{
     json::{Fields, JsonError},
     message::Fault,
@@ -28,7 +29,10 @@ pub(crate) async fn connect(State(web): State<WebAdapter>, upgrade: WebSocketUpg
 
 async fn act(web: &WebAdapter, fields: Fields) -> Result<Option<Value>, Fault> {
     let input = decode(fields).map_err(|error| frame::fault(&error))?;
-    web.entries().actions.act(input).await.map(|()| None)
+    hit(Point::WebActionRead);
+    let taken = web.entries().actions.act(input).await;
+    hit(Point::WebActionTaken);
+    taken.map(|()| None)
 }
 
 fn decode(mut fields: Fields) -> Result<UiActionInput, JsonError> {

@@ -21,6 +21,7 @@
 #![warn(missing_docs)]
 
 use async_trait::async_trait;
+use lineup_failpoint::{Point, hit};
 use lineup_link::{Event, Link, LinkError, Options, Token};
 use lineup_ports::outbound::{Delivery, DeliveryToken, Outgoing, Transport, TransportError, TransportEvent};
 use lineup_wire::relay::Party;
@@ -49,11 +50,18 @@ impl Transport for WebSocketTransport {
         loop {
             let event = self.0.next().await.map_err(|error| failed("next", error))?;
             return Ok(match event {
-                Event::Connected { .. } => TransportEvent::Connected,
+                Event::Connected { .. } => {
+                    hit(Point::TransportConnected);
+                    TransportEvent::Connected
+                }
                 Event::Disconnected { .. } => TransportEvent::Disconnected,
-                Event::Acknowledged(id) => TransportEvent::Acknowledged(id),
+                Event::Acknowledged(id) => {
+                    hit(Point::TransportAccepted);
+                    TransportEvent::Acknowledged(id)
+                }
                 Event::Refused(id, reason) => TransportEvent::Undeliverable(id, reason.to_string()),
                 Event::Delivered { token, from: Party::Agent(sender), payload, .. } => {
+                    hit(Point::TransportDelivered);
                     TransportEvent::Delivered(Delivery { token: DeliveryToken(token.number()), sender, payload })
                 }
                 Event::Delivered { token, from: Party::Runtime, .. } => {

@@ -11,6 +11,7 @@ use lineup_adapters::{
     websocket::WebSocketTransport,
 };
 use lineup_core::{policy::Conversation, workspace::input::Setup};
+use lineup_failpoint::{Point, hit};
 use lineup_model::{AgentId, ConversationId};
 use lineup_ports::{
     inbound::{Inspect as _, InspectQuery, SetUp as _},
@@ -47,12 +48,14 @@ pub async fn run(data: &DataDir, serve: Serve, printer: &Printer) -> Result<Exit
         credentials.enrol(&demo)?;
     }
     let relay = Relay::open(data.path()).await.map_err(|error| in_use(data, error))?;
+    hit(Point::ServeRelayOpened);
     let listener = listen(&serve).await?;
     let address = listener.local_addr().map_err(|error| Failure::Unusable(error.to_string()))?;
     let store = SqliteStore::open(data.path()).await.map_err(|error| {
         if error.kind == StoreErrorKind::Owned { occupied(data) } else { Failure::Unusable(with_causes(&error)) }
     })?;
 
+    hit(Point::ServeStoreOpened);
     let token = |role| credentials.token(&role).map(|token| token.as_str().to_owned()).unwrap_or_default();
     let tokens = Tokens::new(token(Role::Host), token(Role::User), token(Role::Owner))
         .map_err(|error| Failure::Unusable(error.to_string()))?;
@@ -85,6 +88,7 @@ pub async fn run(data: &DataDir, serve: Serve, printer: &Printer) -> Result<Exit
     seed(&runtime, &demo).await?;
     let handle = Arc::new(runtime.clone());
     web.attach(Entries { hosts: handle.clone(), actions: handle.clone(), setup: handle.clone(), inspect: handle });
+    hit(Point::ServeAttached);
 
     let clock = match serve.clock {
         ClockKind::System => "system",

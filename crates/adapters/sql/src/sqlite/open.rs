@@ -14,6 +14,7 @@ use lineup_core::{
     registry::Installed,
     session::{AppSession, DocumentHead},
 };
+use lineup_failpoint::{Point, hit};
 use lineup_model::{AppSessionId, Descriptor, Digest, Effective, Instant, Wall};
 use lineup_ports::outbound::StoreError;
 use serde::de::DeserializeOwned;
@@ -83,6 +84,7 @@ pub(super) async fn records(
     outbox(connection, range, &mut records, queries).await?;
     sessions(connection, no, &mut records, queries).await?;
     descriptors(connection, &mut records, queries).await?;
+    hit(Point::SqlRecordsRead);
     Ok(records)
 }
 

@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use futures_util::TryStreamExt;
+use lineup_failpoint::{Point, hit};
 use sqlx::{AssertSqlSafe, Either, Executor, SqliteConnection, query::Query, sqlite::SqliteArguments};
 
 use super::{batch::Batch, list::List};
@@ -154,6 +155,12 @@ pub(super) async fn send(connection: &mut SqliteConnection, texts: &mut Texts, m
         match results.try_next().await {
             Ok(Some(Either::Left(result))) => {
                 done += 1;
+                if done == 1 {
+                    hit(Point::SqlBegun);
+                }
+                if done + 1 == statements {
+                    hit(Point::SqlBeforeCommit);
+                }
                 // The first and the last statement repeat the count of the one before them.
                 if (2..statements).contains(&done) {
                     rows += result.rows_affected();

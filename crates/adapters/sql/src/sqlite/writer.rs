@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use lineup_failpoint::{Point, hit};
 use lineup_model::WorkspaceId;
 use lineup_ports::outbound::{Cause, Commit, Committed, Epoch, StoreError, StoreErrorKind};
 use sqlx::{Row, SqliteConnection};
@@ -79,6 +80,7 @@ impl Writer {
             });
         }
         self.owned.insert(workspace.clone(), owned.clone());
+        hit(Point::SqlOwned);
         Ok(owned)
     }
 
@@ -97,8 +99,10 @@ impl Writer {
             Err(error) => return Committed::NothingChanged(Cause::Unavailable(error.to_string())),
         };
         counters.wrote();
+        hit(Point::SqlAsked);
         let Written { rows, error } = write::send(&mut connection, &mut self.texts, rows).await;
         let Some((error, at_commit)) = error else {
+            hit(Point::SqlCommitted);
             self.connection = Some(connection);
             for Commit { workspace, number, .. } in batch {
                 if let Some(owned) = self.owned.get_mut(&workspace) {

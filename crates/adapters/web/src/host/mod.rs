@@ -17,6 +17,7 @@ use futures_util::{
     stream::{SplitSink, SplitStream},
 };
 use lineup_core::workspace::input::{HostReport, Report};
+use lineup_failpoint::{Point, hit};
 use lineup_model::{ErrorCode, HostSessionId, message::Fault};
 use tokio::{
     sync::mpsc,
@@ -132,7 +133,12 @@ async fn listen(web: &WebAdapter, session: &Session, mut up: SplitStream<WebSock
         };
         let reply = match message {
             Ok(Some(Ok(Message::Text(text)))) => match later(text.as_bytes()) {
-                Ok((id, up)) => frame::answer(&id, &take(web, session, up).await.map(|()| None)),
+                Ok((id, up)) => {
+                    hit(Point::WebReportRead);
+                    let taken = take(web, session, up).await;
+                    hit(Point::WebReportTaken);
+                    frame::answer(&id, &taken.map(|()| None))
+                }
                 Err(refused) => frame::refusal(&refused),
             },
             Ok(Some(Ok(Message::Ping(_) | Message::Pong(_)))) => continue,
@@ -181,7 +187,12 @@ async fn write(session: Arc<Session>, mut down: SplitSink<WebSocket, Message>, m
             _ = signs_of_life.tick() => (Message::Ping(axum::body::Bytes::new()), None),
         };
         match timeout(WRITE, down.send(message)).await {
-            Ok(Ok(())) => seq.into_iter().for_each(|seq| session.written(seq)),
+            Ok(Ok(())) => {
+                if let Some(seq) = seq {
+                    hit(Point::WebViewWritten);
+                    session.written(seq);
+                }
+            }
             Ok(Err(_)) | Err(_) => {
                 session.end(close_code::POLICY, "too slow");
                 break;
