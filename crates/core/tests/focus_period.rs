@@ -168,7 +168,7 @@ fn op_3_a_start_that_waited_for_its_turn_goes_on_when_the_holder_fails() {
     let instance = scene.instance("side", "pomodoro").expect("its own activation began");
     scene.come_up(&instance);
     scene.confirm();
-    assert_eq!(scene.words("k2"), ["accepted", "started"]);
+    assert_eq!(scene.words("k2"), ["accepted", "starting", "started"]);
 }
 
 #[test]
@@ -269,4 +269,52 @@ fn act_10_another_app_that_wants_the_foreground_waits_until_the_focus_is_over() 
     scene.confirm();
     assert_eq!(scene.workspace.focus().top(), Some(&board));
     assert_eq!(scene.workspace.instance(&focus).unwrap().state, InstanceState::Background);
+}
+
+fn shown() -> std::sync::Arc<lineup_model::Manifest> {
+    let show = lineup_model::Descriptor {
+        readiness: lineup_model::descriptor::Readiness::ForegroundRequired,
+        handling: lineup_model::Descriptor::handling_of(
+            lineup_model::descriptor::Invocation::Command,
+            lineup_model::descriptor::Readiness::ForegroundRequired,
+        ),
+        ..scene::tool("board", "show")
+    };
+    scene::manifest("board", vec![show])
+}
+
+#[test]
+fn act_10_what_was_on_its_way_to_the_foreground_does_not_cover_an_operation_that_got_there_first() {
+    let mut scene = Scene::new(vec![shown(), scene::pomodoro()]);
+    scene.host("tab", Report::Connected { visible: true });
+    scene.call("pomodoro.start", "k1", json!({ "minutes": 25 })).unwrap();
+    scene.call("board.show", "k2", json!({})).unwrap();
+    let (focus, board) = (scene.instance("main", "pomodoro").unwrap(), scene.instance("main", "board").unwrap());
+    let attempt = scene.workspace.activations().find(|asked| asked.instance == board).unwrap().id.clone();
+    scene.come_up(&focus);
+    scene.confirm();
+    assert_eq!(scene.workspace.focus().top(), Some(&focus));
+    let shown = scene.workspace.host_view().foreground.unwrap();
+    assert_eq!(shown.instance, focus, "the Host is not asked to cover it");
+
+    scene.come_up(&board);
+    scene.host("tab", Report::Foreground { activation: attempt });
+    assert_eq!(scene.workspace.focus().top(), Some(&focus));
+    assert_eq!(scene.workspace.operations().count(), 1);
+    let waits = scene.workspace.calls().find(|call| call.facts.address.call_id.as_str() == "k2").unwrap();
+    assert_eq!(waits.state, lineup_core::call::CallState::NeedsYou);
+}
+
+#[test]
+fn call_14_a_call_that_waited_for_its_turn_and_then_causes_an_activation_hears_starting() {
+    let mut scene = Scene::new(vec![scene::pomodoro()]);
+    scene.host("tab", Report::Connected { visible: true });
+    scene.call("pomodoro.start", "k1", json!({ "minutes": 25 })).unwrap();
+    scene.call_in("side", "pomodoro.start", "k2", json!({ "minutes": 25 })).unwrap();
+    assert_eq!(scene.words("k2"), ["accepted"]);
+    let activation = scene.workspace.activations().next().unwrap().id.clone();
+    scene.host("tab", Report::Failed { activation });
+    assert_eq!(scene.words("k2"), ["accepted", "starting"]);
+    let second = scene.workspace.activations().next().unwrap();
+    assert_eq!(second.cause, scene.workspace.calls().next().unwrap().facts.key);
 }

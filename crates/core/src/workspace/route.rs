@@ -303,7 +303,14 @@ impl Draft {
                 self.demand_foreground(&id, &descriptor);
                 self.wait(key, id, &instance);
             }
-            Way::Activate(instance) => self.activate(key, &descriptor, instance),
+            Way::Activate(instance) => {
+                // Whichever call causes an activation hears of it, and once (CALL-14).
+                if !call.caused_activation {
+                    let causing = Call { caused_activation: true, ..Call::clone(&call) };
+                    self.progress(causing, Stage::Starting, None, None);
+                }
+                self.activate(key, &descriptor, instance);
+            }
             Way::Run(instance) => {
                 if cause == Some(key)
                     && descriptor.executor == Executor::MiniappSdk
@@ -404,7 +411,28 @@ impl Draft {
             let session = crate::session::AppSession::clone(&session).with_run(id.clone(), self.now);
             self.put_session(session);
         }
+        if descriptor.operation.needs_foreground {
+            self.yield_foreground(&instance.id);
+        }
         id
+    }
+
+    /// An operation has come to hold the foreground: what is on its way there no longer asks for it,
+    /// and its calls wait for the user once their instance stands (ACT-10).
+    fn yield_foreground(&mut self, holder: &InstanceId) {
+        let coming: Vec<_> = self
+            .workspace
+            .activations
+            .values()
+            .filter(|activation| activation.foreground && activation.instance != *holder)
+            .cloned()
+            .collect();
+        for activation in coming {
+            let activation = Activation { foreground: false, ..Activation::clone(&activation) };
+            self.put_activation(activation.clone());
+            let reported = self.reported(&activation);
+            self.consider(&activation, &ActivationInput::Reported(reported));
+        }
     }
 
     /// The length that a declaration takes from the input, in milliseconds.
