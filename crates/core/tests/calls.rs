@@ -450,3 +450,20 @@ fn hello_is_a_read_that_sends_the_inventory_and_open_calls_again() {
     assert_eq!(scene.sent.len(), 2);
     assert_eq!(scene.words("k1"), ["starting"]);
 }
+
+#[test]
+fn dur_2_inventories_of_two_conversations_that_are_sent_again_are_two_messages() {
+    let mut scene = Scene::new(vec![notes()]);
+    // Once it has left the outbox, joining sends it again.
+    let keys: Vec<_> = scene.workspace.outbox().map(|row| row.message.id.clone()).collect();
+    for message in keys {
+        let report = lineup_core::workspace::input::TransportReport::Acknowledged(message);
+        scene.put(Input::Transport(report)).unwrap();
+    }
+    scene.request("ann", "main", AgentRequest::Hello).unwrap();
+    scene.request("ann", "side", AgentRequest::Hello).unwrap();
+    scene.request("ann", "side", AgentRequest::Hello).unwrap();
+    let ids: Vec<_> = scene.sent.iter().rev().take(3).map(|sent| sent.message.id.clone()).collect();
+    assert_ne!(ids[2], ids[0], "one id never names two messages");
+    assert_eq!(ids[1], ids[0]);
+}

@@ -318,3 +318,49 @@ fn call_14_a_call_that_waited_for_its_turn_and_then_causes_an_activation_hears_s
     let second = scene.workspace.activations().next().unwrap();
     assert_eq!(second.cause, scene.workspace.calls().next().unwrap().facts.key);
 }
+
+#[test]
+fn act_10_a_call_that_gives_the_focus_back_does_not_take_it_from_an_operation_on_the_same_instance() {
+    use lineup_model::descriptor::{Invocation, OperationRule, Readiness, Target};
+    let front = |method: &str, invocation| lineup_model::Descriptor {
+        invocation,
+        readiness: Readiness::ForegroundRequired,
+        handling: lineup_model::Descriptor::handling_of(invocation, Readiness::ForegroundRequired),
+        ..scene::tool("board", method)
+    };
+    let draw = lineup_model::Descriptor {
+        operation: OperationRule { needs_foreground: true, ends_on_leaving: false, exclusive: None },
+        ..front("draw", Invocation::Operation)
+    };
+    let open = lineup_model::Descriptor {
+        target: Target { restore_previous_focus: true },
+        ..front("open", Invocation::Interactive)
+    };
+    let mut scene = Scene::new(vec![scene::manifest("board", vec![draw, open])]);
+    scene.host("tab", Report::Connected { visible: true });
+    let drawing = scene.call("board.draw", "k1", json!({})).unwrap();
+    let opened = scene.call("board.open", "k2", json!({})).unwrap();
+    let board = scene.instance("main", "board").unwrap();
+    scene.come_up(&board);
+    scene.confirm();
+    let done = |scene: &mut Scene, call: &lineup_model::CallKey| {
+        let found = scene.workspace.instance(&board).unwrap();
+        let from = lineup_core::miniapp::MiniAppContext {
+            workspace: scene::id("w"),
+            app_scope: found.app_scope.clone(),
+            instance: board.clone(),
+            conversation: found.conversation.clone(),
+            work: None,
+        };
+        let request = lineup_core::miniapp::MiniAppRequest::Complete {
+            call: call.clone(),
+            generation: None,
+            output: json!({ "done": true }),
+        };
+        scene.put(Input::MiniApp(lineup_core::workspace::input::MiniAppInput { from, request })).unwrap();
+    };
+    done(&mut scene, &opened);
+    assert_eq!(scene.workspace.focus().top(), Some(&board), "the drawing still holds the foreground");
+    done(&mut scene, &drawing);
+    assert_eq!(scene.workspace.operations().count(), 0);
+}

@@ -93,7 +93,6 @@ impl Workspace {
         if let (Some(inventory), Some(publication)) = (self.inventories.get(&key), self.publications.get(&key))
             && inventory.revision == publication.revision
         {
-            // The id is that of the publication's own place: the same content, the same message.
             let pending = self.outbox.values().find(|row| {
                 row.recipient == *agent
                     && row.message.conversation == *conversation
@@ -103,7 +102,7 @@ impl Workspace {
             if pending.is_none() {
                 let body = AgentBody::Inventory { sequence: publication.sequence, inventory: inventory.clone() };
                 let message = lineup_model::message::AgentMessage {
-                    id: inventory_message(publication.sequence),
+                    id: inventory_message(conversation, publication.sequence),
                     conversation: conversation.clone(),
                     body,
                 };
@@ -342,7 +341,10 @@ fn no_such_call(origin: Origin) -> Box<Rejected> {
     Rejected::new(origin, ErrorCode::CallNotFound, "this agent made no such call in this conversation")
 }
 
-/// The id of an inventory that is sent again: it names the publication, not a journal row.
-fn inventory_message(sequence: u64) -> lineup_model::MessageId {
-    lineup_model::MessageId::new(format!("inventory-{sequence}")).expect("letters, digits and a dash are an id")
+/// The id of an inventory that is sent again: it names the publication, not a journal row. The
+/// sequence counts per conversation, and an agent may be in several: both are in the id.
+fn inventory_message(conversation: &ConversationId, sequence: u64) -> lineup_model::MessageId {
+    let room = Digest::of_bytes(conversation.as_str().as_bytes()).to_string();
+    lineup_model::MessageId::new(format!("inventory-{}-{sequence}", &room[..16]))
+        .expect("letters, digits and dashes are an id")
 }

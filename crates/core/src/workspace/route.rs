@@ -532,7 +532,13 @@ impl Draft {
     /// What a tool's declaration asks for once a call of it is final (ACT-7).
     fn after_call(&mut self, instance: &InstanceId, descriptor: &Descriptor) {
         let busy = self.workspace.calls.values().any(|call| call.instance.as_ref() == Some(instance));
-        if descriptor.target.restore_previous_focus && self.workspace.focus.top() == Some(instance) {
+        // Only the user leaves an operation that holds the foreground (ACT-10).
+        let holds = self
+            .workspace
+            .operations
+            .values()
+            .any(|operation| operation.instance == *instance && operation.rule.needs_foreground);
+        if descriptor.target.restore_previous_focus && !holds && self.workspace.focus.top() == Some(instance) {
             let stack = self.workspace.focus.without(instance);
             self.focus(stack);
         }
