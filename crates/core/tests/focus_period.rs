@@ -364,3 +364,37 @@ fn act_10_a_call_that_gives_the_focus_back_does_not_take_it_from_an_operation_on
     done(&mut scene, &drawing);
     assert_eq!(scene.workspace.operations().count(), 0);
 }
+
+#[test]
+fn act_4_interrupting_a_start_opens_nothing_of_its_own() {
+    let mut scene = Scene::new(vec![pomodoro()]);
+    scene.host("tab", Report::Connected { visible: true });
+    scene.call("pomodoro.start", "k1", json!({ "minutes": 20 })).unwrap();
+    let before = scene.journal.len();
+    scene.call("pomodoro.interrupt", "k2", json!({})).unwrap();
+    assert_eq!(scene.words("k2"), ["completed"]);
+    let opened = scene.journal[before..]
+        .iter()
+        .filter(|row| row.happened == lineup_core::journal::Happened::InstanceOpened)
+        .count();
+    assert_eq!(opened, 0, "an interruption never wakes an app");
+}
+
+#[test]
+fn i32_closing_an_instance_ends_the_operations_of_the_calls_that_it_cancels() {
+    use lineup_model::descriptor::{Invocation, Readiness};
+    let export = lineup_model::Descriptor {
+        invocation: Invocation::Operation,
+        handling: lineup_model::Descriptor::handling_of(Invocation::Operation, Readiness::AppReady),
+        ..scene::tool("notes", "export")
+    };
+    let mut scene = Scene::new(vec![scene::manifest("notes", vec![export])]);
+    scene.host("tab", Report::Connected { visible: true });
+    scene.call("notes.export", "k1", json!({})).unwrap();
+    let notes = scene.instance("main", "notes").unwrap();
+    scene.come_up(&notes);
+    assert_eq!(scene.workspace.operations().count(), 1);
+    scene.intend("close", Intent::Close { instance: notes }).unwrap();
+    assert_eq!(scene.words("k1").last().map(String::as_str), Some("cancelled"));
+    assert_eq!(scene.workspace.operations().count(), 0, "no operation outlives its call");
+}

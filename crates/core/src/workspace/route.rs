@@ -288,6 +288,10 @@ impl Draft {
     fn proceed(&mut self, key: &CallKey, cause: Option<&CallKey>) {
         let Some(call) = self.call(key) else { return };
         let descriptor = self.compiled(&call).descriptor.clone();
+        // It is being answered in this very decision, and never waits or starts anything (ACT-4).
+        if descriptor.readiness == Readiness::ActivationNotRequired {
+            return;
+        }
         match self.way(&call, &descriptor) {
             Way::Lost => {
                 let end = self.lost(&descriptor);
@@ -514,7 +518,15 @@ impl Draft {
     pub(super) fn finish(&mut self, key: &CallKey, end: End) {
         let Some(call) = self.call(key) else { return };
         let descriptor = self.compiled(&call).descriptor.clone();
-        let completed = matches!(end, End::Completed { .. });
+        self.end_operations_of(key, matches!(end, End::Completed { .. }));
+        self.end_call(key, end, None);
+        if let Some(instance) = &call.instance {
+            self.after_call(instance, &descriptor);
+        }
+    }
+
+    /// The operations of a call end with it (OP-6, I32).
+    fn end_operations_of(&mut self, key: &CallKey, completed: bool) {
         let of_call: Vec<_> =
             self.workspace.operations.values().filter(|operation| operation.call == *key).cloned().collect();
         for operation in of_call {
@@ -522,10 +534,6 @@ impl Draft {
             if let Some(end) = operation::decide(&operation, input) {
                 self.close_operation(&operation, end);
             }
-        }
-        self.end_call(key, end, None);
-        if let Some(instance) = &call.instance {
-            self.after_call(instance, &descriptor);
         }
     }
 
@@ -666,6 +674,7 @@ impl Draft {
             // A deadline operation does not need its instance (OP-5).
             let operates = self.call(&key).is_some_and(|call| matches!(call.state, CallState::Operating { .. }));
             if !operates {
+                self.end_operations_of(&key, false);
                 let error = Fault::new(ErrorCode::AppInstanceNotFound, "the app was closed while the call was open");
                 self.end_call(&key, End::Cancelled { error }, None);
             }
