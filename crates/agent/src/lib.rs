@@ -6,6 +6,10 @@
 //! (CALL-7). Every call ends with exactly one [`Event::Outcome`] or [`Event::Refused`], however often
 //! the relay and the Runtime say it.
 //!
+//! Several programs, or several [`Agent`]s of one program, may be the same agent at once. Each hears
+//! everything that is said to the agent: receipts and outcomes of calls that it does not follow are
+//! passed over, inventories are adopted.
+//!
 //! It deliberately decides nothing: which tool to call, and what to do about a refusal, is the
 //! agent's business. To add a request, add it to `lineup_wire::RequestBody`, then a method here and
 //! a line in `state.rs` that says when it is answered.
@@ -238,8 +242,8 @@ impl Agent {
         }
     }
 
-    /// Everything that comes in and belongs to no request of this agent's: texts, inventories, late
-    /// refusals. The newest subscriber gets them; without one they are acknowledged and forgotten.
+    /// Everything that comes in and belongs to no request of this handle's: texts, inventories, late
+    /// refusals, and refusals of what another connection of the same agent asked. The newest subscriber gets them; without one they are acknowledged and forgotten.
     /// One that does not read holds up everything else, also its calls: read it or drop it.
     #[must_use]
     pub fn incoming(&self) -> Incoming {

@@ -11,6 +11,11 @@ pub struct Config {
     /// How long an acknowledged envelope may stay on disk, so that removals share a commit. After
     /// a crash of the relay within this time it is delivered once more.
     pub linger: Duration,
+    /// Connections that one agent may have at once.
+    pub connections: usize,
+    /// Bytes that are kept for one connection of an agent after another one has acknowledged them;
+    /// a connection that is further behind is closed.
+    pub owed_bytes: usize,
     /// Deliveries that one connection may leave unacknowledged.
     pub window: usize,
     /// Bytes of payload that one connection may leave unacknowledged (a single larger one passes).
@@ -36,6 +41,8 @@ impl Default for Config {
         Self {
             grace: Duration::from_millis(20),
             linger: Duration::from_millis(500),
+            connections: 16,
+            owed_bytes: 2 * 1024 * 1024,
             window: 256,
             window_bytes: 2 * 1024 * 1024,
             unsafe_bytes: 4 * 1024 * 1024,

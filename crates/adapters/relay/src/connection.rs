@@ -29,8 +29,8 @@ pub(crate) async fn serve(hub: SharedHub, party: Party, mut socket: WebSocket) {
     let close = match hello(&hub, &party, &mut socket).await {
         Err(close) => Some(close),
         Ok(()) => match hub.connect(&party) {
-            None => Some(Close::from(Ending::GoingAway)),
-            Some(connected) => return run(hub, party, socket, connected).await,
+            Err(ending) => Some(Close::from(ending)),
+            Ok(connected) => return run(hub, party, socket, connected).await,
         },
     };
     if let Some(close) = close {
@@ -245,9 +245,10 @@ impl From<Ending> for Close {
     fn from(ending: Ending) -> Self {
         let (code, reason) = match ending {
             Ending::Replaced => (close_code::POLICY, "replaced by a newer connection"),
+            Ending::TooMany => (close_code::POLICY, "the agent has too many connections"),
             Ending::TooSlow => (close_code::POLICY, "the connection does not read"),
             Ending::GoingAway => (close_code::AWAY, "the relay is closing"),
         };
-        Self { code, reason, is_fault: ending == Ending::TooSlow }
+        Self { code, reason, is_fault: matches!(ending, Ending::TooMany | Ending::TooSlow) }
     }
 }

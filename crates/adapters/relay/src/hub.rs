@@ -1,11 +1,12 @@
 //! Who is connected, what is on its way, and when a sender is acknowledged.
 //!
 //! An envelope is in exactly one of three places: in `unsafe_` (in memory, its sender not yet
-//! acknowledged), on disk, or gone. A mailbox delivers in the order in which envelopes were taken
-//! in. While it holds undelivered envelopes on disk it is *catching up*: it reads pages from disk,
-//! never past the oldest undelivered envelope in memory, and goes back to delivering from memory
-//! once the disk has nothing more for it. So memory holds what is not yet safe, which the senders'
-//! permits bound, and what the windows of the connections allow, and nothing else.
+//! acknowledged), on disk, or gone, which it is once any connection of its receiver has acknowledged
+//! it. Each connection gets the envelopes in the order in which they were taken in ([`Line`]). While
+//! some that it has not got lie on disk, it reads pages from there, never past the oldest one that
+//! waits for it in memory. So memory holds what is not yet safe, which the senders' permits bound,
+//! what the windows of the connections allow, and a bounded rest of what faster connections of the
+//! same party have acknowledged already; and nothing else.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -25,8 +26,12 @@ use tokio::{
 use crate::{
     config::Config,
     disk::Stored,
+    line::{Line, Next},
     stats::{PartyStats, Stats},
 };
+
+#[cfg(test)]
+mod tests;
 
 pub(crate) type ConnectionId = u64;
 /// Shared by the connections and the two disk tasks.
@@ -37,6 +42,8 @@ pub(crate) type SharedHub = Arc<Hub>;
 pub(crate) enum Ending {
     /// A newer connection of the same party took its place.
     Replaced,
+    /// Its party has as many connections as it may have.
+    TooMany,
     /// It does not read what is written to it.
     TooSlow,
     /// The relay is closing.
@@ -50,7 +57,7 @@ pub(crate) struct Connected {
     pub ended: oneshot::Receiver<Ending>,
 }
 
-/// A page that a mailbox wants from the disk.
+/// A page that a connection wants from the disk.
 #[derive(Clone, Debug)]
 pub(crate) struct PageRequest {
     pub party: Party,
@@ -59,7 +66,6 @@ pub(crate) struct PageRequest {
     pub before: u64,
     pub count: usize,
     pub bytes: usize,
-    spills: u64,
 }
 
 /// What the disk is to do next.
@@ -73,7 +79,7 @@ pub(crate) struct Hub {
     pub config: Config,
     /// Something may have become due for the disk.
     pub to_write: Notify,
-    /// A mailbox wants a page.
+    /// A connection wants a page.
     pub to_read: Notify,
 }
 
@@ -83,8 +89,9 @@ struct State {
     last_seq: u64,
     last_connection: ConnectionId,
     known: BTreeSet<Party>,
-    connections: BTreeMap<ConnectionId, Connection>,
-    mailboxes: BTreeMap<Party, Mailbox>,
+    lines: BTreeMap<ConnectionId, Line>,
+    /// The connections of each party, oldest first.
+    connected: BTreeMap<Party, BTreeSet<ConnectionId>>,
     /// Taken in, and neither acknowledged by the receiver nor on disk.
     unsafe_: BTreeMap<u64, Envelope>,
     /// Acknowledged by the receiver while the disk was writing it.
@@ -95,33 +102,6 @@ struct State {
     done_due: Option<Instant>,
     pages: Vec<PageRequest>,
     stats: Stats,
-}
-
-struct Connection {
-    party: Party,
-    frames: mpsc::Sender<Bytes>,
-    ended: Option<oneshot::Sender<Ending>>,
-    last_token: u64,
-    in_flight: BTreeMap<u64, Flight>,
-    in_flight_bytes: usize,
-}
-
-struct Flight {
-    seq: u64,
-    bytes: usize,
-}
-
-#[derive(Default)]
-struct Mailbox {
-    connection: Option<ConnectionId>,
-    /// The last envelope that was delivered on this connection.
-    cursor: u64,
-    catching_up: bool,
-    reading: bool,
-    /// Counts undelivered envelopes that went to disk.
-    spills: u64,
-    /// In `unsafe_` and not delivered on this connection.
-    waiting: BTreeSet<u64>,
 }
 
 struct Envelope {
@@ -161,7 +141,7 @@ impl Hub {
     pub fn stats(&self) -> Stats {
         let state = self.state();
         let mut stats = state.stats.clone();
-        stats.connections = state.connections.len();
+        stats.connections = state.lines.len();
         stats.unsafe_envelopes = state.unsafe_.len();
         stats.unsafe_bytes = state.unsafe_.values().map(|envelope| envelope.payload.len()).sum();
         stats
@@ -180,45 +160,40 @@ impl Hub {
         count(self.state().stats.of(party));
     }
 
-    /// Takes in a new connection, in the place of an older one of the same party. Deliveries of
-    /// the older one come again on this one. `None` when the relay is closing.
-    pub fn connect(&self, party: &Party) -> Option<Connected> {
+    /// Takes in a new connection. It gets everything that nobody has acknowledged. The Runtime has
+    /// one connection, and a new one takes its place; an agent may have several.
+    pub fn connect(&self, party: &Party) -> Result<Connected, Ending> {
         let mut state = self.state();
         if state.closed {
-            return None;
+            return Err(Ending::GoingAway);
         }
-        if let Some(old) = state.mailboxes.get(party).and_then(|mailbox| mailbox.connection) {
-            state.stats.of(party).replaced += 1;
-            state.end(old, Ending::Replaced);
+        let siblings = state.connections_of(party);
+        match party {
+            Party::Runtime => {
+                for old in siblings {
+                    state.stats.of(party).replaced += 1;
+                    state.end(old, Ending::Replaced);
+                }
+            }
+            Party::Agent(_) if siblings.len() >= self.config.connections => return Err(Ending::TooMany),
+            Party::Agent(_) => {}
         }
         state.last_connection += 1;
         let id = state.last_connection;
         let (frames, received) = mpsc::channel(self.config.queue);
         let (ended, on_end) = oneshot::channel();
         state.stats.of(party).connections += 1;
-        state.connections.insert(
-            id,
-            Connection {
-                party: party.clone(),
-                frames,
-                ended: Some(ended),
-                last_token: 0,
-                in_flight: BTreeMap::new(),
-                in_flight_bytes: 0,
-            },
-        );
+        let waiting = state.unsafe_.iter().filter(|(_, envelope)| envelope.to == *party).map(|(seq, _)| *seq);
+        let mut line = Line::new(party.clone(), frames, ended, state.last_seq, waiting);
         let welcome = ServerFrame::Welcome { version: lineup_wire::relay::VERSION, identity: party.clone() };
-        state.write(id, welcome.encode(b""));
-        let mailbox = state.mailboxes.entry(party.clone()).or_default();
-        mailbox.connection = Some(id);
-        mailbox.cursor = 0;
-        // The disk knows whether anything waits.
-        mailbox.catching_up = true;
-        self.pump(&mut state, party);
-        Some(Connected { id, frames: received, ended: on_end })
+        line.write(welcome.encode(b""));
+        state.lines.insert(id, line);
+        state.connected.entry(party.clone()).or_default().insert(id);
+        self.pump(&mut state, id);
+        Ok(Connected { id, frames: received, ended: on_end })
     }
 
-    /// Forgets a connection. What it has not acknowledged waits for the next one.
+    /// Forgets a connection. What nobody has acknowledged waits for the next one.
     pub fn disconnect(&self, id: ConnectionId) {
         self.state().end(id, Ending::GoingAway);
         self.to_write.notify_one();
@@ -227,9 +202,7 @@ impl Hub {
     /// Takes an envelope in, or refuses it for ever.
     pub fn send(&self, sender: ConnectionId, id: MessageId, to: Party, payload: Bytes, permit: OwnedSemaphorePermit) {
         let mut state = self.state();
-        let Some(from) = state.connections.get(&sender).map(|connection| connection.party.clone()) else {
-            return;
-        };
+        let Some(from) = state.lines.get(&sender).map(|line| line.party.clone()) else { return };
         let refused = match (&from, &to) {
             (Party::Agent(_), Party::Runtime) | (Party::Runtime, Party::Agent(_)) => {
                 (!state.known.contains(&to)).then_some(RefuseReason::UnknownRecipient)
@@ -243,51 +216,63 @@ impl Hub {
         state.stats.of(&from).sent += 1;
         state.last_seq += 1;
         let seq = state.last_seq;
-        let mailbox = state.mailboxes.entry(to.clone()).or_default();
-        mailbox.waiting.insert(seq);
+        let receivers = state.connections_of(&to);
         let now = Instant::now();
-        let due = if mailbox.connection.is_some() { now + self.config.grace } else { now };
-        let envelope = Envelope { from, to: to.clone(), sender, id, payload, due, writing: false, _permit: permit };
+        let due = if receivers.is_empty() { now } else { now + self.config.grace };
+        let envelope = Envelope { from, to, sender, id, payload, due, writing: false, _permit: permit };
         state.unsafe_.insert(seq, envelope);
         hit(Point::RelayTakenIn);
         // Otherwise the disk waits for an older envelope, which is not due later than this one.
         if due == now || state.unsafe_.len() == 1 {
             self.to_write.notify_one();
         }
-        self.pump(&mut state, &to);
+        for receiver in receivers {
+            if let Some(line) = state.lines.get_mut(&receiver) {
+                line.take_in(seq);
+            }
+            self.pump(&mut state, receiver);
+        }
     }
 
-    /// The receiver has the delivery. An unknown token changes nothing (H106).
+    /// The receiver has the delivery; one connection of it is enough. An unknown token changes
+    /// nothing (H106).
     pub fn acknowledge(&self, connection: ConnectionId, token: u64) {
         let mut state = self.state();
-        let Some(receiver) = state.connections.get_mut(&connection) else {
-            return;
-        };
-        let party = receiver.party.clone();
-        let Some(flight) = receiver.in_flight.remove(&token) else {
-            state.stats.of(&party).unknown_tokens += 1;
-            return;
-        };
-        receiver.in_flight_bytes -= flight.bytes;
+        let Some(line) = state.lines.get_mut(&connection) else { return };
+        let party = line.party.clone();
+        match line.acknowledge(token) {
+            None => return state.stats.of(&party).unknown_tokens += 1,
+            Some((_, true)) => {}
+            Some((envelope, false)) => self.settle(&mut state, &envelope),
+        }
         state.stats.of(&party).acknowledged += 1;
+        self.pump(&mut state, connection);
+    }
+
+    fn settle(&self, state: &mut State, acknowledged: &Stored) {
+        // The connection itself has nothing of it any more.
+        for sibling in state.connections_of(&acknowledged.recipient) {
+            if let Some(line) = state.lines.get_mut(&sibling) {
+                line.settle(acknowledged, self.config.owed_bytes);
+            }
+        }
         hit(Point::RelayReceiverAcked);
-        match state.unsafe_.remove(&flight.seq) {
+        match state.unsafe_.remove(&acknowledged.seq) {
             Some(envelope) => {
                 if envelope.writing {
-                    state.overtaken.insert(flight.seq);
+                    state.overtaken.insert(acknowledged.seq);
                 }
                 state.write(envelope.sender, ServerFrame::Ack { id: envelope.id }.encode(b""));
                 hit(Point::RelaySenderAcked);
             }
             None => {
-                state.done.insert(flight.seq);
+                state.done.insert(acknowledged.seq);
                 state.done_due.get_or_insert(Instant::now() + self.config.linger);
                 if matches!(state.done.len(), 1 | REMOVALS) {
                     self.to_write.notify_one();
                 }
             }
         }
-        self.pump(&mut state, &party);
     }
 
     /// What the disk is to do now, or when there will be something. `everything` does not wait for
@@ -309,13 +294,7 @@ impl Hub {
             }
             envelope.writing = true;
             size += envelope.payload.len();
-            added.push(Stored {
-                seq: *seq,
-                recipient: envelope.to.clone(),
-                sender: envelope.from.clone(),
-                id: envelope.id.clone(),
-                payload: envelope.payload.clone(),
-            });
+            added.push(envelope.stored(*seq));
         }
         let removed: Vec<u64> = state.done.iter().copied().take(4 * REMOVALS).collect();
         let removal_due = if removed.is_empty() { None } else { state.done_due };
@@ -346,15 +325,14 @@ impl Hub {
             } else if let Some(envelope) = state.unsafe_.remove(seq) {
                 state.write(envelope.sender, ServerFrame::Ack { id: envelope.id }.encode(b""));
             }
-            let mailbox = state.mailboxes.entry(recipient.clone()).or_default();
-            if mailbox.waiting.remove(seq) {
-                mailbox.spills += 1;
-                mailbox.catching_up = true;
-                touched.insert(recipient.clone());
+            for receiver in state.connections_of(recipient) {
+                if state.lines.get_mut(&receiver).is_some_and(|line| line.spill(*seq)) {
+                    touched.insert(receiver);
+                }
             }
         }
-        for party in touched {
-            self.pump(&mut state, &party);
+        for receiver in touched {
+            self.pump(&mut state, receiver);
         }
     }
 
@@ -373,7 +351,7 @@ impl Hub {
         }
     }
 
-    /// The pages that mailboxes want.
+    /// The pages that connections want.
     pub fn take_pages(&self) -> Vec<PageRequest> {
         mem::take(&mut self.state().pages)
     }
@@ -381,151 +359,108 @@ impl Hub {
     /// A page was read; `complete` says that the disk held no more between the two places.
     pub fn page_read(&self, request: &PageRequest, page: Vec<Stored>, complete: bool) {
         let mut state = self.state();
-        let Some(mailbox) = state.mailboxes.get_mut(&request.party) else {
-            return;
-        };
-        mailbox.reading = false;
-        if mailbox.connection == Some(request.connection) {
-            // What went to disk while the page was read may be missing in it.
-            if complete && mailbox.spills == request.spills {
-                mailbox.catching_up = false;
+        let State { lines, done, stats, .. } = &mut *state;
+        let Some(line) = lines.get_mut(&request.connection) else { return };
+        line.reading = false;
+        // A sibling may have acknowledged some of it meanwhile: those are done, or owed, and what is
+        // owed waits in memory for its turn.
+        let mut in_turn = true;
+        for envelope in page {
+            in_turn = line.is_next(envelope.seq);
+            if !in_turn {
+                break;
             }
-            for envelope in page {
-                // Acknowledged on an earlier connection, and not yet removed.
-                if state.done.contains(&envelope.seq) {
-                    continue;
-                }
-                state.deliver(&request.party, envelope);
+            if done.contains(&envelope.seq) {
+                line.skip(envelope.seq);
+                continue;
             }
+            stats.of(&request.party).delivered += 1;
+            line.deliver(envelope);
         }
-        self.pump(&mut state, &request.party);
+        if complete && in_turn {
+            line.read_up_to(request.before);
+        }
+        self.pump(&mut state, request.connection);
     }
 
     /// A page could not be read; it is asked for again.
     pub fn page_failed(&self, request: &PageRequest) {
         let mut state = self.state();
         state.stats.failures += 1;
-        if let Some(mailbox) = state.mailboxes.get_mut(&request.party) {
-            mailbox.reading = false;
+        if let Some(line) = state.lines.get_mut(&request.connection) {
+            line.reading = false;
         }
-        self.pump(&mut state, &request.party);
+        self.pump(&mut state, request.connection);
     }
 
     /// Ends every connection and lets nobody in any more.
     pub fn close(&self) {
         let mut state = self.state();
         state.closed = true;
-        let open: Vec<ConnectionId> = state.connections.keys().copied().collect();
+        let open: Vec<ConnectionId> = state.lines.keys().copied().collect();
         for id in open {
             state.end(id, Ending::GoingAway);
         }
         self.to_write.notify_one();
     }
 
-    /// Delivers what the receiver's window allows.
-    fn pump(&self, state: &mut State, party: &Party) {
+    /// Delivers what the connection's window allows.
+    fn pump(&self, state: &mut State, id: ConnectionId) {
+        let State { lines, unsafe_, pages, stats, .. } = state;
+        let Some(line) = lines.get_mut(&id) else { return };
         loop {
-            let Some(mailbox) = state.mailboxes.get_mut(party) else {
-                return;
-            };
-            let Some(id) = mailbox.connection else { return };
-            let Some(connection) = state.connections.get(&id) else {
-                return;
-            };
-            let count = self.config.window.saturating_sub(connection.in_flight.len());
-            let bytes = self.config.window_bytes.saturating_sub(connection.in_flight_bytes);
-            if count == 0 || bytes == 0 {
-                return;
-            }
-            if mailbox.catching_up {
-                if !mem::replace(&mut mailbox.reading, true) {
-                    state.pages.push(PageRequest {
-                        party: party.clone(),
-                        connection: id,
-                        after: mailbox.cursor,
-                        before: mailbox.waiting.first().copied().unwrap_or(u64::MAX),
-                        count,
-                        bytes,
-                        spills: mailbox.spills,
-                    });
-                    self.to_read.notify_one();
+            match line.next(self.config.window, self.config.window_bytes) {
+                Next::Nothing => return,
+                Next::Page { after, before, count, bytes } => {
+                    line.reading = true;
+                    pages.push(PageRequest { party: line.party.clone(), connection: id, after, before, count, bytes });
+                    return self.to_read.notify_one();
                 }
-                return;
+                Next::Waiting(seq, owed) => {
+                    let envelope = owed.or_else(|| unsafe_.get(&seq).map(|envelope| envelope.stored(seq)));
+                    if let Some(envelope) = envelope {
+                        stats.of(&line.party).delivered += 1;
+                        line.deliver(envelope);
+                    }
+                }
             }
-            let Some(seq) = mailbox.waiting.pop_first() else {
-                return;
-            };
-            let Some(envelope) = state.unsafe_.get(&seq) else {
-                continue;
-            };
-            let envelope = Stored {
-                seq,
-                recipient: party.clone(),
-                sender: envelope.from.clone(),
-                id: envelope.id.clone(),
-                payload: envelope.payload.clone(),
-            };
-            state.deliver(party, envelope);
+        }
+    }
+}
+
+impl Envelope {
+    fn stored(&self, seq: u64) -> Stored {
+        Stored {
+            seq,
+            recipient: self.to.clone(),
+            sender: self.from.clone(),
+            id: self.id.clone(),
+            payload: self.payload.clone(),
         }
     }
 }
 
 impl State {
-    fn deliver(&mut self, party: &Party, envelope: Stored) {
-        let Some(mailbox) = self.mailboxes.get_mut(party) else {
-            return;
-        };
-        let Some(id) = mailbox.connection else { return };
-        let Some(connection) = self.connections.get_mut(&id) else {
-            return;
-        };
-        mailbox.cursor = envelope.seq;
-        connection.last_token += 1;
-        let token = connection.last_token;
-        let bytes = envelope.payload.len();
-        connection.in_flight.insert(token, Flight { seq: envelope.seq, bytes });
-        connection.in_flight_bytes += bytes;
-        self.stats.of(party).delivered += 1;
-        let frame = ServerFrame::Deliver { token, from: envelope.sender, id: envelope.id };
-        self.write(id, frame.encode(&envelope.payload));
-        hit(Point::RelayForwarded);
+    fn connections_of(&self, party: &Party) -> Vec<ConnectionId> {
+        self.connected.get(party).into_iter().flatten().copied().collect()
     }
 
-    /// Queues a frame. A connection that lets its queue fill up is ended.
     fn write(&mut self, id: ConnectionId, frame: Vec<u8>) {
-        let Some(connection) = self.connections.get_mut(&id) else {
-            return;
-        };
-        if connection.frames.try_send(frame.into()).is_err()
-            && let Some(ended) = connection.ended.take()
-        {
-            // The connection may be gone already; then nobody listens.
-            let _ = ended.send(Ending::TooSlow);
+        if let Some(line) = self.lines.get_mut(&id) {
+            line.write(frame);
         }
     }
 
     fn end(&mut self, id: ConnectionId, ending: Ending) {
-        let Some(mut connection) = self.connections.remove(&id) else {
-            return;
-        };
-        if let Some(ended) = connection.ended.take() {
-            let _ = ended.send(ending);
-        }
-        let Some(mailbox) = self.mailboxes.get_mut(&connection.party) else {
-            return;
-        };
-        if mailbox.connection != Some(id) {
-            return;
-        }
-        mailbox.connection = None;
-        let now = Instant::now();
-        let unsafe_ = &self.unsafe_;
-        mailbox
-            .waiting
-            .extend(connection.in_flight.values().map(|flight| flight.seq).filter(|seq| unsafe_.contains_key(seq)));
-        // Nobody is there to acknowledge: all of it goes to disk at once.
-        for seq in &mailbox.waiting {
-            if let Some(envelope) = self.unsafe_.get_mut(seq) {
+        let Some(mut line) = self.lines.remove(&id) else { return };
+        line.end(ending);
+        let Some(siblings) = self.connected.get_mut(&line.party) else { return };
+        siblings.remove(&id);
+        if siblings.is_empty() {
+            self.connected.remove(&line.party);
+            // Nobody is there to acknowledge: all of it goes to disk at once.
+            let now = Instant::now();
+            for envelope in self.unsafe_.values_mut().filter(|envelope| envelope.to == line.party) {
                 envelope.due = envelope.due.min(now);
             }
         }

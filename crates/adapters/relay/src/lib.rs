@@ -8,8 +8,9 @@
 //! acknowledged comes again, in order. The relay never reads a payload and never deduplicates.
 //! `docs/wire.md` describes the frames.
 //!
-//! Who a client is follows from its token alone ([`Credentials`]). A second connection of the same
-//! party replaces the first.
+//! Who a client is follows from its token alone ([`Credentials`]). A second connection of the Runtime
+//! replaces the first. An agent may have several: each gets everything for the agent, and one
+//! acknowledgement of one of them is enough.
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -30,6 +31,7 @@ mod connection;
 mod credentials;
 mod disk;
 mod hub;
+mod line;
 mod stats;
 mod tasks;
 

@@ -41,7 +41,7 @@ impl Stats {
 pub struct PartyStats {
     /// Connections that were taken in.
     pub connections: u64,
-    /// Connections that a newer one replaced.
+    /// Connections that a newer one replaced (the Runtime's).
     pub replaced: u64,
     /// Frames that it sent: every binary message, also a malformed one.
     pub frames_in: u64,
@@ -51,7 +51,7 @@ pub struct PartyStats {
     pub sent: u64,
     /// Envelopes of its own that were refused.
     pub refused: u64,
-    /// Deliveries to it, repeats included.
+    /// Deliveries to it, on each of its connections, repeats included.
     pub delivered: u64,
     /// Deliveries that it acknowledged.
     pub acknowledged: u64,
