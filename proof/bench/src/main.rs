@@ -20,6 +20,9 @@ struct Arguments {
     /// Calls per turn.
     #[arg(long, default_value_t = 64 * 40)]
     calls: u32,
+    /// Calls per turn, one after another.
+    #[arg(long, default_value_t = 200)]
+    singles: u32,
 }
 
 #[tokio::main]
@@ -37,21 +40,23 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (mut floor_cpu, mut alone_cpu) = (0.0, 0.0);
     let batches = arguments.calls / 64;
     for _ in 0..arguments.turns {
-        for _ in 0..200 {
+        for _ in 0..arguments.singles {
             floor_one.push(floor.lifecycle(1)?.1);
         }
-        for _ in 0..200 {
-            let (receipt, both) = alone.lifecycle(1).await;
+        for _ in 0..arguments.singles {
+            let one = alone.decide(1);
+            let (receipt, both) = alone.lifecycle(one).await;
             alone_receipt.push(receipt);
             alone_one.push(both);
         }
+        let decided: Vec<_> = (0..batches).map(|_| alone.decide(64)).collect();
         let start = processor_seconds();
         for _ in 0..batches {
             floor_many += floor.lifecycle(64)?.1;
         }
         let middle = processor_seconds();
-        for _ in 0..batches {
-            alone_many += alone.lifecycle(64).await.1;
+        for batch in decided {
+            alone_many += alone.lifecycle(batch).await.1;
         }
         floor_cpu += middle - start;
         alone_cpu += processor_seconds() - middle;
@@ -63,7 +68,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("receipt {receipt1:.0} us   of both {:.2}", receipt1 / store1);
     println!("R64 {r64:.0} calls/s   store {store64:.0} calls/s   ratio {:.2}", store64 / r64);
     println!("processor per call: floor {:.1} us   store {:.1} us", floor_cpu / calls * 1e6, alone_cpu / calls * 1e6);
-    let all = i64::from(arguments.turns * (batches * 64 + 200));
+    let all = i64::from(arguments.turns * (batches * 64 + arguments.singles));
     assert_eq!(floor.rows()?, (all * 2, all, 0));
     assert_eq!(alone.calls(), u64::try_from(all)?);
     let size = |name: &str| fs::metadata(directory.path().join("store").join(name)).map(|data| data.len());
@@ -73,6 +78,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 fn median(mut values: Vec<f64>) -> f64 {
+    if values.is_empty() {
+        return f64::NAN;
+    }
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
 }

@@ -29,9 +29,8 @@ impl Alone {
         Self { store, committer, next: 1, sent: Vec::new() }
     }
 
-    /// Carries out a number of calls in two commits; answers the microseconds of the first commit
-    /// and of both.
-    pub async fn lifecycle(&mut self, calls: u64) -> (f64, f64) {
+    /// The change sets of a number of calls: of their acceptance and of their results.
+    pub fn decide(&mut self, calls: u64) -> [Vec<ChangeSet>; 2] {
         let first = self.next;
         self.next += calls * 2;
         let id = |seq: u64| format!("call-{seq:08}");
@@ -43,12 +42,16 @@ impl Alone {
         let key = |seq| OutboxKey { seq: Seq(seq), index: 0 };
         finishes[0].outbox_removed = (first..first + calls).map(key).collect();
         self.sent = (first + calls..self.next).map(key).collect();
+        [accepts, finishes]
+    }
+
+    /// Carries out calls in two commits; answers the microseconds of the first commit and of both.
+    pub async fn lifecycle(&mut self, [accepts, finishes]: [Vec<ChangeSet>; 2]) -> (f64, f64) {
         let started = Instant::now();
         self.commit(accepts).await;
         let accepted = started.elapsed().as_secs_f64() * 1e6;
-        let between = Instant::now();
         self.commit(finishes).await;
-        (accepted, accepted + between.elapsed().as_secs_f64() * 1e6)
+        (accepted, started.elapsed().as_secs_f64() * 1e6)
     }
 
     async fn commit(&mut self, changes: Vec<ChangeSet>) {

@@ -11,7 +11,7 @@ use lineup_core::{
 use lineup_model::CallKey;
 use serde::Serialize;
 
-use super::list::List;
+use super::list::{List, Value};
 
 /// Bits of a journal id that hold the place in the workspace's journal.
 const PLACE_BITS: u32 = 40;
@@ -81,6 +81,10 @@ pub(super) struct Collector {
 /// Why a change cannot be stored.
 type Refused = String;
 
+fn integer(value: u64) -> Result<Value, Refused> {
+    i64::try_from(value).map(Value::Integer).map_err(|error| error.to_string())
+}
+
 fn text(value: &impl Serialize) -> Result<String, Refused> {
     serde_json::to_string(value).map_err(|error| error.to_string())
 }
@@ -134,20 +138,19 @@ impl Collector {
                 _ => true,
             });
             let beside = beside.collect();
-            let body = |out: &mut Vec<u8>| super::stored::write(row, beside, out).map_err(|error| error.to_string());
-            let columns = (
-                id,
-                row.origin.source.as_str(),
-                &row.origin.actor,
-                row.happened.as_str(),
-                &row.subject,
-                &row.call,
-                row.previous.map(|seq| seq.0),
-                row.code.map(lineup_model::ErrorCode::as_str),
-                row.at.wall.0,
-                i64::try_from(row.at.effective.0).map_err(|error| error.to_string())?,
-            );
-            self.batch.journal.row_with_body(&columns, body)?;
+            self.batch.journal.row([
+                id.into(),
+                row.origin.source.as_str().into(),
+                row.origin.actor.clone().into(),
+                row.happened.as_str().into(),
+                row.subject.clone().into(),
+                row.call.as_ref().map(ToString::to_string).into(),
+                row.previous.map(|seq| integer(seq.0)).transpose()?.into(),
+                row.code.map(lineup_model::ErrorCode::as_str).into(),
+                row.at.wall.0.into(),
+                integer(row.at.effective.0)?,
+                super::stored::write(row, beside).map_err(|error| error.to_string())?.into(),
+            ]);
             self.new_rows.insert(id);
             for index in 0..row.body.messages.len() {
                 let index = u32::try_from(index).map_err(|error| error.to_string())?;
@@ -213,10 +216,12 @@ impl Collector {
         for entry in entries {
             match entry {
                 EntryChange::Taken { key, seq } => {
-                    self.batch.entries.row(&(no, hex(&key.lookup()), seq.0));
+                    self.batch.entries.row([no.into(), Value::Bytes(key.lookup()), integer(seq.0)?]);
                     taken.push((*seq, key));
                 }
-                EntryChange::Ended { key: _, seq, ended } => self.batch.endings.row(&(journal_id(no, *seq)?, ended.0)),
+                EntryChange::Ended { key: _, seq, ended } => {
+                    self.batch.endings.row([journal_id(no, *seq)?.into(), integer(ended.0)?]);
+                }
             }
         }
         Ok(taken)
@@ -261,40 +266,47 @@ impl Collector {
             refusals,
         } = self;
         for (no, (epoch, last_batch, time)) in workspaces {
-            batch.workspaces.row(&(no, epoch, last_batch, time));
+            batch.workspaces.row([no.into(), epoch.into(), last_batch.into(), time.into()]);
         }
         for (id, call) in calls {
             match call {
-                Some(body) => batch.calls.row_with_text(&(id,), &body),
+                Some(body) => batch.calls.row([id.into(), body.into()]),
                 // A call that came and went in this batch was never stored.
                 None if new_rows.contains(&id) => {}
-                None => batch.calls_gone.row(&id),
+                None => batch.calls_gone.row([id.into()]),
             }
         }
         for ((id, index), waits) in outbox {
             match waits {
-                true => batch.outbox.row(&(id, index)),
+                true => batch.outbox.row([id.into(), index.into()]),
                 false if new_rows.contains(&id) => {}
-                false => batch.outbox_gone.row(&(id, index)),
+                false => batch.outbox_gone.row([id.into(), index.into()]),
             }
         }
         for ((no, kind, id), body) in records {
             match body {
-                Some(body) => batch.records.row_with_text(&(no, kind, id), &body),
-                None => batch.records_gone.row(&(no, kind, id)),
+                Some(body) => batch.records.row([no.into(), kind.into(), id.into(), body.into()]),
+                None => batch.records_gone.row([no.into(), kind.into(), id.into()]),
             }
         }
         for ((no, id), (conversation, opened, body)) in sessions {
-            batch.sessions.row_with_text(&(no, id, conversation, opened), &body);
+            batch.sessions.row([no.into(), id.into(), conversation.into(), integer(opened)?, body.into()]);
         }
         for ((no, session), Document { head, data }) in documents {
-            batch.documents.row_with_text(&(no, session, head.revision, head.bytes, head.digest), &text(&data)?);
+            batch.documents.row([
+                no.into(),
+                session.into(),
+                integer(head.revision)?,
+                integer(head.bytes)?,
+                head.digest.to_string().into(),
+                text(&data)?.into(),
+            ]);
         }
         for (digest, body) in descriptors {
-            batch.descriptors.row_with_text(&(digest,), &body);
+            batch.descriptors.row([digest.into(), body.into()]);
         }
         for ((no, minute, source, actor, code), count) in refusals {
-            batch.refusals.row(&(no, minute, source, actor, code, count));
+            batch.refusals.row([no.into(), minute.into(), source.into(), actor.into(), code.into(), integer(count)?]);
         }
         Ok(batch)
     }

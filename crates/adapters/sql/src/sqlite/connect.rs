@@ -29,7 +29,7 @@ pub(super) async fn writer(file: &Path, create: bool) -> sqlx::Result<SqliteConn
         .pragma("cache_size", "-8192")
         .pragma("temp_store", "MEMORY")
         .foreign_keys(false)
-        .statement_cache_capacity(64)
+        .statement_cache_capacity(32)
         .disable_statement_logging()
         .connect()
         .await

@@ -76,8 +76,8 @@ struct StoredMessage<'a> {
     body: Cow<'a, AgentBody>,
 }
 
-/// Appends the text of a row's body.
-pub(super) fn write(row: &JournalRow, entries: Vec<&EntryKey>, out: &mut Vec<u8>) -> serde_json::Result<()> {
+/// The text of a row's body.
+pub(super) fn write(row: &JournalRow, entries: Vec<&EntryKey>) -> serde_json::Result<String> {
     let JournalRow { seq, at, body: Body { call, messages, detail }, .. } = row;
     let call = call.as_deref().map(|facts| {
         let CallFacts {
@@ -119,7 +119,7 @@ pub(super) fn write(row: &JournalRow, entries: Vec<&EntryKey>, out: &mut Vec<u8>
             body: Cow::Borrowed(&message.body),
         })
         .collect();
-    serde_json::to_writer(out, &WrittenBody { call, messages, detail: detail.as_ref(), entries })
+    serde_json::to_string(&WrittenBody { call, messages, detail: detail.as_ref(), entries })
 }
 
 impl StoredBody {

@@ -4,122 +4,149 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use futures_util::TryStreamExt;
 use lineup_failpoint::{Point, hit};
-use sqlx::{AssertSqlSafe, Either, Executor, SqliteConnection, query::Query, sqlite::SqliteArguments};
+use sqlx::{Arguments, AssertSqlSafe, Either, Executor, SqliteConnection, sqlite::SqliteArguments};
 
-use super::{batch::Batch, list::List};
+use super::{
+    batch::Batch,
+    list::{List, Value},
+};
 
-/// Each part: its list and its statement. A statement's arguments are its own: the list's bodies,
-/// if it names them, then its JSON. (Statements that share numbered arguments are a trap: one that
-/// names `?3` but not `?1` and `?2` gets NULL.)
+/// A list and the statement that writes it: `before (?, …), (?, …), … after`.
 ///
-/// `OR FAIL`: whoever sends the query rolls back, so SQLite need not keep a journal per statement.
-pub(super) const PARTS: [Part; 14] = [
-    (
-        |batch| &mut batch.workspaces,
-        Bodies::Inline,
-        "UPDATE OR FAIL workspaces SET epoch = value->>1, last_batch = value->>2, time = coalesce(value->>3, time) \
-         FROM json_each(?) WHERE no = value->>0",
-    ),
-    (
-        |batch| &mut batch.journal,
-        Bodies::Beside,
-        "INSERT OR FAIL INTO journal (body, id, source, actor, happened, subject, call, previous, code, wall, effective) \
-         SELECT CAST(substr(?, value->>10, value->>11) AS TEXT), value->>0, value->>1, value->>2, value->>3, value->>4, \
-         value->>5, value->>6, value->>7, value->>8, value->>9 FROM json_each(?)",
-    ),
-    (
-        |batch| &mut batch.entries,
-        Bodies::Inline,
-        "INSERT OR FAIL INTO entries (workspace, lookup, taken) \
-         SELECT value->>0, unhex(value->>1), value->>2 FROM json_each(?)",
-    ),
-    (
-        |batch| &mut batch.endings,
-        Bodies::Inline,
-        "INSERT OR FAIL INTO endings (id, ended) SELECT value->>0, value->>1 FROM json_each(?)",
-    ),
-    (
-        |batch| &mut batch.calls,
-        Bodies::Beside,
-        "INSERT OR REPLACE INTO open_calls (body, id) \
-         SELECT CAST(substr(?, value->>1, value->>2) AS TEXT), value->>0 FROM json_each(?)",
-    ),
-    (
-        |batch| &mut batch.calls_gone,
-        Bodies::Inline,
-        "DELETE FROM open_calls WHERE id IN (SELECT value FROM json_each(?))",
-    ),
-    (
-        |batch| &mut batch.outbox,
-        Bodies::Inline,
-        "INSERT OR FAIL INTO outbox (journal, idx) SELECT value->>0, value->>1 FROM json_each(?)",
-    ),
-    (
-        |batch| &mut batch.outbox_gone,
-        Bodies::Inline,
-        "DELETE FROM outbox WHERE (journal, idx) IN (SELECT value->>0, value->>1 FROM json_each(?))",
-    ),
-    (
-        |batch| &mut batch.records,
-        Bodies::Beside,
-        "INSERT INTO records (body, workspace, kind, id) \
-         SELECT CAST(substr(?, value->>3, value->>4) AS TEXT), value->>0, value->>1, value->>2 \
-         FROM json_each(?) WHERE true \
-         ON CONFLICT DO UPDATE SET body = excluded.body",
-    ),
-    (
-        |batch| &mut batch.records_gone,
-        Bodies::Inline,
-        "DELETE FROM records WHERE (workspace, kind, id) IN (SELECT value->>0, value->>1, value->>2 FROM json_each(?))",
-    ),
-    (
-        |batch| &mut batch.sessions,
-        Bodies::Beside,
-        "INSERT INTO app_sessions (body, workspace, id, conversation, opened) \
-         SELECT CAST(substr(?, value->>4, value->>5) AS TEXT), value->>0, value->>1, value->>2, value->>3 \
-         FROM json_each(?) WHERE true \
-         ON CONFLICT DO UPDATE SET body = excluded.body",
-    ),
-    (
-        |batch| &mut batch.documents,
-        Bodies::Beside,
-        "INSERT INTO documents (body, workspace, session, revision, bytes, digest) \
-         SELECT CAST(substr(?, value->>5, value->>6) AS TEXT), value->>0, value->>1, value->>2, value->>3, value->>4 \
-         FROM json_each(?) WHERE true \
-         ON CONFLICT DO UPDATE SET revision = excluded.revision, bytes = excluded.bytes, digest = excluded.digest, \
-         body = excluded.body",
-    ),
-    (
-        |batch| &mut batch.descriptors,
-        Bodies::Beside,
-        "INSERT OR IGNORE INTO descriptors (body, digest) \
-         SELECT CAST(substr(?, value->>1, value->>2) AS TEXT), value->>0 FROM json_each(?)",
-    ),
-    (
-        |batch| &mut batch.refusals,
-        Bodies::Inline,
-        "INSERT INTO refusals (workspace, minute, source, actor, code, count) \
-         SELECT value->>0, value->>1, value->>2, value->>3, value->>4, value->>5 FROM json_each(?) WHERE true \
-         ON CONFLICT DO UPDATE SET count = count + excluded.count",
-    ),
-];
-
-/// A list, where its bodies travel, and the statement that writes it.
-pub(super) type Part = (fn(&mut Batch) -> &mut List, Bodies, &'static str);
-
-/// Where a list's bodies travel.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Bodies {
-    /// In the JSON.
-    Inline,
-    /// In an argument of their own, before the JSON.
-    Beside,
+/// A statement takes a fixed number of rows, so that few texts occur and stay prepared; rows that
+/// are left over are NULL and do nothing. Arguments are plain `?`, each statement's own. (Numbered
+/// ones are a trap: a statement that names `?3` but not `?1` and `?2` gets NULL from sqlx.)
+pub(super) struct Part {
+    list: fn(&mut Batch) -> &mut List,
+    columns: usize,
+    /// Whether every call writes it. Such lists grow together, and share the size of the longest.
+    hot: bool,
+    before: &'static str,
+    after: &'static str,
 }
 
-/// The texts of the queries sent so far, by the parts in them. A batch's query holds the statements
-/// that it needs; few combinations occur.
+/// The rows that one statement takes.
+const SIZES: [usize; 4] = [1, 8, 64, 256];
+
+/// What lies behind the rows of an insert. `OR FAIL`: whoever sends the query rolls back, so SQLite
+/// need not keep a journal per statement.
+const INSERTED: &str = ") WHERE column1 IS NOT NULL";
+
+const PARTS: [Part; 14] = [
+    Part {
+        list: |batch| &mut batch.workspaces,
+        columns: 4,
+        hot: false,
+        before: "UPDATE OR FAIL workspaces SET epoch = column2, last_batch = column3, time = coalesce(column4, time) \
+                 FROM (VALUES ",
+        after: ") WHERE no = column1",
+    },
+    Part {
+        list: |batch| &mut batch.journal,
+        columns: 11,
+        hot: true,
+        before: "INSERT OR FAIL INTO journal \
+                 (id, source, actor, happened, subject, call, previous, code, wall, effective, body) \
+                 SELECT * FROM (VALUES ",
+        after: INSERTED,
+    },
+    Part {
+        list: |batch| &mut batch.entries,
+        columns: 3,
+        hot: true,
+        before: "INSERT OR FAIL INTO entries (workspace, lookup, taken) SELECT * FROM (VALUES ",
+        after: INSERTED,
+    },
+    Part {
+        list: |batch| &mut batch.endings,
+        columns: 2,
+        hot: true,
+        before: "INSERT OR FAIL INTO endings (id, ended) SELECT * FROM (VALUES ",
+        after: INSERTED,
+    },
+    Part {
+        list: |batch| &mut batch.calls,
+        columns: 2,
+        hot: true,
+        before: "INSERT OR REPLACE INTO open_calls (id, body) SELECT * FROM (VALUES ",
+        after: INSERTED,
+    },
+    Part {
+        list: |batch| &mut batch.calls_gone,
+        columns: 1,
+        hot: true,
+        before: "DELETE FROM open_calls WHERE id IN (VALUES ",
+        after: ")",
+    },
+    Part {
+        list: |batch| &mut batch.outbox,
+        columns: 2,
+        hot: true,
+        before: "INSERT OR FAIL INTO outbox (journal, idx) SELECT * FROM (VALUES ",
+        after: INSERTED,
+    },
+    Part {
+        list: |batch| &mut batch.outbox_gone,
+        columns: 2,
+        hot: true,
+        before: "DELETE FROM outbox WHERE (journal, idx) IN (VALUES ",
+        after: ")",
+    },
+    Part {
+        list: |batch| &mut batch.records,
+        columns: 4,
+        hot: false,
+        before: "INSERT INTO records (workspace, kind, id, body) SELECT * FROM (VALUES ",
+        after: ") WHERE column1 IS NOT NULL ON CONFLICT DO UPDATE SET body = excluded.body",
+    },
+    Part {
+        list: |batch| &mut batch.records_gone,
+        columns: 3,
+        hot: false,
+        before: "DELETE FROM records WHERE (workspace, kind, id) IN (VALUES ",
+        after: ")",
+    },
+    Part {
+        list: |batch| &mut batch.sessions,
+        columns: 5,
+        hot: false,
+        before: "INSERT INTO app_sessions (workspace, id, conversation, opened, body) SELECT * FROM (VALUES ",
+        after: ") WHERE column1 IS NOT NULL ON CONFLICT DO UPDATE SET body = excluded.body",
+    },
+    Part {
+        list: |batch| &mut batch.documents,
+        columns: 6,
+        hot: false,
+        before: "INSERT INTO documents (workspace, session, revision, bytes, digest, body) SELECT * FROM (VALUES ",
+        after: ") WHERE column1 IS NOT NULL ON CONFLICT DO UPDATE SET revision = excluded.revision, \
+                bytes = excluded.bytes, digest = excluded.digest, body = excluded.body",
+    },
+    Part {
+        list: |batch| &mut batch.descriptors,
+        columns: 2,
+        hot: false,
+        before: "INSERT OR IGNORE INTO descriptors (digest, body) SELECT * FROM (VALUES ",
+        after: INSERTED,
+    },
+    Part {
+        list: |batch| &mut batch.refusals,
+        columns: 6,
+        hot: false,
+        before: "INSERT INTO refusals (workspace, minute, source, actor, code, count) SELECT * FROM (VALUES ",
+        after: ") WHERE column1 IS NOT NULL ON CONFLICT DO UPDATE SET count = count + excluded.count",
+    },
+];
+
+/// How a batch is spread over statements: per part the rows that a statement takes, and how many
+/// statements.
+type Shape = [(usize, usize); PARTS.len()];
+
+/// The texts of the queries sent so far.
 #[derive(Debug, Default)]
-pub(super) struct Texts(BTreeMap<u16, Arc<str>>);
+pub(super) struct Texts(BTreeMap<Shape, Arc<str>>);
+
+/// Texts that are remembered. More only occur when lists are longer than the longest statement.
+const REMEMBERED: usize = 256;
 
 /// How a query went.
 pub(super) struct Written {
@@ -131,24 +158,18 @@ pub(super) struct Written {
 
 /// Sends a batch as one query.
 pub(super) async fn send(connection: &mut SqliteConnection, texts: &mut Texts, mut batch: Batch) -> Written {
-    let mut parts = 0;
-    let mut arguments = Vec::with_capacity(PARTS.len());
-    for (bit, (list, bodies, _)) in PARTS.iter().enumerate() {
-        let list = std::mem::take(list(&mut batch));
-        if !list.is_empty() {
-            parts |= 1 << bit;
-            arguments.push((*bodies, list.into_parts()));
-        }
+    let lists = PARTS.each_ref().map(|part| std::mem::take((part.list)(&mut batch)));
+    let shape = shape(&lists.each_ref().map(List::len));
+    let statements = shape.iter().map(|(_, count)| count).sum::<usize>() + 2;
+    if texts.0.len() > REMEMBERED {
+        texts.0.clear();
     }
-    let statements = arguments.len() + 2;
-    let text = texts.0.entry(parts).or_insert_with(|| text(parts)).clone();
-    let mut query: Query<'_, _, SqliteArguments> = sqlx::query(AssertSqlSafe(text));
-    for (place, (json, bodies)) in arguments {
-        query = match place {
-            Bodies::Inline => query.bind(json),
-            Bodies::Beside => query.bind(bodies).bind(json),
-        };
-    }
+    let text = texts.0.entry(shape).or_insert_with(|| text(&shape).into()).clone();
+    let arguments = match arguments(lists, &shape) {
+        Ok(arguments) => arguments,
+        Err(error) => return Written { rows: 0, error: Some((sqlx::Error::Encode(error), false)) },
+    };
+    let query = sqlx::query_with(AssertSqlSafe(text), arguments);
     let (mut done, mut rows) = (0_usize, 0);
     let mut results = connection.fetch_many(query);
     loop {
@@ -173,16 +194,66 @@ pub(super) async fn send(connection: &mut SqliteConnection, texts: &mut Texts, m
     }
 }
 
-fn text(parts: u16) -> Arc<str> {
+fn shape(rows: &[usize; PARTS.len()]) -> Shape {
+    let size_for = |rows: usize| SIZES.into_iter().find(|size| *size >= rows).unwrap_or(SIZES[SIZES.len() - 1]);
+    let longest = PARTS.iter().zip(rows).filter(|(part, _)| part.hot).map(|(_, rows)| *rows).max().unwrap_or(0);
+    let mut shape = [(0, 0); PARTS.len()];
+    for ((shape, part), rows) in shape.iter_mut().zip(&PARTS).zip(rows) {
+        if *rows > 0 {
+            let size = size_for(if part.hot { longest } else { *rows });
+            *shape = (size, rows.div_ceil(size));
+        }
+    }
+    shape
+}
+
+fn arguments(lists: [List; PARTS.len()], shape: &Shape) -> Result<SqliteArguments, sqlx::error::BoxDynError> {
+    let wanted: Vec<usize> = PARTS.iter().zip(shape).map(|(part, (size, count))| part.columns * size * count).collect();
+    let mut arguments = SqliteArguments::default();
+    arguments.reserve(wanted.iter().sum(), 0);
+    for (list, wanted) in lists.into_iter().zip(wanted) {
+        let values = list.into_values();
+        let missing = wanted.saturating_sub(values.len());
+        for value in values {
+            match value {
+                Value::Null => Arguments::add(&mut arguments, None::<i64>),
+                Value::Integer(value) => Arguments::add(&mut arguments, value),
+                Value::Text(text) => Arguments::add(&mut arguments, text),
+                Value::Word(text) => Arguments::add(&mut arguments, text),
+                Value::Shared(text) => Arguments::add(&mut arguments, &*text),
+                Value::Bytes(bytes) => Arguments::add(&mut arguments, &bytes[..]),
+            }?;
+        }
+        for _ in 0..missing {
+            Arguments::add(&mut arguments, None::<i64>)?;
+        }
+    }
+    Ok(arguments)
+}
+
+fn text(shape: &Shape) -> String {
     let mut text = String::from("BEGIN IMMEDIATE;\n");
-    for (bit, (_, _, statement)) in PARTS.iter().enumerate() {
-        if parts & 1 << bit != 0 {
-            text.push_str(statement);
+    for (part, (size, count)) in PARTS.iter().zip(shape) {
+        for _ in 0..*count {
+            text.push_str(&part.statement(*size));
             text.push_str(";\n");
         }
     }
     text.push_str("COMMIT");
-    text.into()
+    text
+}
+
+impl Part {
+    fn statement(&self, rows: usize) -> String {
+        let row = format!("({})", vec!["?"; self.columns].join(","));
+        format!("{}{}{}", self.before, vec![row; rows].join(","), self.after)
+    }
+}
+
+/// Every statement, for one row: what the tests look at.
+#[cfg(test)]
+pub(super) fn statements() -> Vec<String> {
+    PARTS.iter().flat_map(|part| [part.statement(1), part.statement(8)]).collect()
 }
 
 #[cfg(test)]
@@ -191,7 +262,7 @@ mod tests {
 
     #[test]
     fn b4_every_batch_takes_the_write_lock_first_and_commits_last() {
-        let all = text(u16::MAX >> 2);
+        let all = text(&[(8, 1); PARTS.len()]);
         assert!(all.starts_with("BEGIN IMMEDIATE;\n"), "{all}");
         assert!(all.ends_with(";\nCOMMIT"), "{all}");
         assert_eq!(all.matches("BEGIN").count(), 1);
@@ -199,11 +270,23 @@ mod tests {
     }
 
     #[test]
-    fn a_statement_names_no_numbered_argument_and_as_many_arguments_as_its_list_has() {
-        for (_, bodies, statement) in PARTS {
-            let expected = if bodies == Bodies::Beside { 2 } else { 1 };
-            assert_eq!(statement.matches('?').count(), expected, "{statement}");
-            assert!(!statement.contains("?1") && !statement.contains('$'), "{statement}");
+    fn a_statement_has_an_argument_of_its_own_for_every_column_of_every_row() {
+        for part in &PARTS {
+            for size in SIZES {
+                let statement = part.statement(size);
+                assert_eq!(statement.matches('?').count(), size * part.columns, "{statement}");
+                assert!(!statement.contains("?1") && !statement.contains('$'), "{statement}");
+            }
         }
+    }
+
+    #[test]
+    fn lists_that_grow_together_share_a_size_so_that_few_texts_occur() {
+        let mut rows = [0; PARTS.len()];
+        (rows[0], rows[1], rows[2], rows[8]) = (1, 37, 2, 1);
+        let found = shape(&rows);
+        assert_eq!((found[0], found[1], found[2], found[3], found[8]), ((1, 1), (64, 1), (64, 1), (0, 0), (1, 1)));
+        rows[1] = 1_000;
+        assert_eq!(shape(&rows)[1], (256, 4));
     }
 }
