@@ -31,7 +31,10 @@ use lineup_model::{
 };
 use lineup_ports::outbound::{Cause, ClockReading, Commit, Committed, Epoch, Opened};
 
-use crate::effects::{Effects, Over, Ticket};
+use crate::{
+    effects::{Effects, Over, Ticket},
+    recent::Recent,
+};
 
 /// Decisions in one batch.
 const BATCH_DECISIONS: usize = 64;
@@ -111,8 +114,9 @@ pub struct Engine {
     decided: VecDeque<Decided>,
     in_flight: Option<InFlight>,
     last_batch: u64,
-    /// Entries that ended in recent batches: a fetch that is out may not have seen them.
-    recent: VecDeque<(u64, EntryKey, Known)>,
+    /// What was taken in or ended lately: a fetch that is out may not have seen it, and most repeats
+    /// are of it.
+    recent: Recent,
     /// Acknowledged messages whose removal rides the next batch.
     riding: Vec<OutboxKey>,
     refusals: BTreeMap<(Source, Arc<str>, ErrorCode, i64), u64>,
@@ -149,7 +153,7 @@ impl Engine {
             decided: VecDeque::new(),
             in_flight: None,
             last_batch,
-            recent: VecDeque::new(),
+            recent: Recent::default(),
             riding: Vec::new(),
             refusals: BTreeMap::new(),
             singly: 0,
@@ -237,8 +241,8 @@ impl Engine {
             let mut needs = Needs::default();
             for offered in &inputs {
                 let Needs { entries, calls, documents } = self.head.needs(&offered.input);
-                needs.entries.extend(entries);
-                needs.calls.extend(calls);
+                needs.entries.extend(entries.into_iter().filter(|key| !self.recent.entries.contains_key(key)));
+                needs.calls.extend(calls.into_iter().filter(|seq| !self.recent.calls.contains_key(seq)));
                 needs.documents.extend(documents);
             }
             if needs.is_empty() {
@@ -254,14 +258,13 @@ impl Engine {
     /// Takes the facts in and decides. `None`: they could not be read; the inputs are refused.
     pub fn fetched(&mut self, fetched: Option<Fetched>) {
         let Some((inputs, _)) = self.fetching.take() else { return };
-        let Some(mut fetched) = fetched else {
+        let Some(fetched) = fetched else {
             for offered in inputs {
                 self.refuse(offered.ticket, &offered.input, storage_unavailable());
             }
             return;
         };
         if self.standing == Standing::Serving {
-            add(&mut fetched, self.recent.iter());
             self.decide_all(inputs, &fetched);
         } else {
             // The store stopped meanwhile: these are decided once it is back.
@@ -276,20 +279,15 @@ impl Engine {
         // What was durable before the oldest fetch that may still be out is in its answer. Decided
         // and in-flight ends are of later batches and stay.
         let oldest = self.fetching.as_ref().map_or(self.last_batch, |(_, batch)| *batch);
-        while self.recent.front().is_some_and(|(batch, _, _)| *batch <= oldest) {
-            self.recent.pop_front();
-        }
+        self.recent.forget(oldest);
     }
 
     fn decide_all(&mut self, inputs: Vec<Offered>, fetched: &Fetched) {
-        // Entries taken in by the same group, or by one before it, are known to the later ones.
-        let mut fetched = std::borrow::Cow::Borrowed(fetched);
         for offered in inputs {
-            let before = self.recent.len();
-            self.decide_one(offered, &fetched);
-            if self.recent.len() > before {
-                add(fetched.to_mut(), self.recent.range(before..));
-            }
+            // What was taken in or ended since the fetch, in this very group even, is known as well.
+            let needs = self.head.needs(&offered.input);
+            let facts = self.recent.complete(needs, fetched);
+            self.decide_one(offered, &facts);
         }
     }
 
@@ -350,10 +348,10 @@ impl Engine {
             match change {
                 // An open call is found in `head` by its address.
                 EntryChange::Taken { key: EntryKey::Call(_), .. } => {}
-                EntryChange::Taken { key, .. } => self.recent.push_back((batch, key.clone(), Known::Taken)),
+                EntryChange::Taken { key, .. } => self.recent.add(batch, key.clone(), Known::Taken),
                 EntryChange::Ended { key: key @ EntryKey::Call(_), seq, ended } => {
                     if let Some(finished) = self.finished(changes, *seq, *ended) {
-                        self.recent.push_back((batch, key.clone(), Known::Call(Arc::new(finished))));
+                        self.recent.add(batch, key.clone(), Known::Call(Arc::new(finished)));
                     }
                 }
                 // Known since it was taken in.
@@ -548,8 +546,7 @@ impl Engine {
             self.arrivals.push_front(decided.offered);
         }
         self.head = self.durable.clone();
-        let durable = self.last_batch;
-        self.recent.retain(|(batch, _, _)| *batch <= durable);
+        self.recent.take_back(self.last_batch);
     }
 
     fn count_again(&mut self, refusals: Vec<RefusalCount>) {
@@ -650,18 +647,6 @@ impl Engine {
     pub fn outbox(&self) -> Vec<Addressed> {
         let rows = self.durable.outbox();
         rows.map(|row| Addressed { recipient: row.recipient.clone(), message: row.message.clone() }).collect()
-    }
-}
-
-/// Adds what was taken in or ended since a fetch was made.
-fn add<'a>(fetched: &mut Fetched, recent: impl Iterator<Item = &'a (u64, EntryKey, Known)>) {
-    for (_, key, known) in recent {
-        if let Known::Call(finished) = known
-            && let Some(seq) = Seq::of_call(&finished.facts.key)
-        {
-            fetched.calls.insert(seq, finished.clone());
-        }
-        fetched.entries.insert(key.clone(), known.clone());
     }
 }
 

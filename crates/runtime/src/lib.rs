@@ -21,6 +21,7 @@ pub mod engine;
 mod gate;
 mod handle;
 mod inspect;
+mod recent;
 mod reconcile;
 
 pub use builder::{Builder, StartError};

@@ -2,11 +2,16 @@
 //! database, in the same run, taking turns. Ratios are what counts; times are this machine's.
 
 mod floor;
+mod product;
 mod store;
+mod table;
 
 use std::{fs, path::PathBuf};
 
 use clap::Parser;
+use lineup_sql::CounterValues;
+
+use crate::table::{Gate, Row, median};
 
 /// Measures LineUp against the floor of its database.
 #[derive(Parser)]
@@ -17,12 +22,15 @@ struct Arguments {
     /// How often floor and product take turns.
     #[arg(long, default_value_t = 8)]
     turns: u32,
-    /// Calls per turn.
+    /// Calls per turn, by 64 callers.
     #[arg(long, default_value_t = 64 * 40)]
     calls: u32,
-    /// Calls per turn, one after another.
+    /// Calls per turn, one after the other.
     #[arg(long, default_value_t = 200)]
-    singles: u32,
+    sequential: u32,
+    /// Print one line of JSON per row.
+    #[arg(long)]
+    json: bool,
 }
 
 #[tokio::main]
@@ -32,57 +40,112 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         Some(directory) => tempfile::tempdir_in(directory)?,
         None => tempfile::tempdir()?,
     };
-    let mut floor = floor::Floor::create(&directory.path().join("floor.sqlite"), 560, 240)?;
-    let mut alone = store::Alone::create(&directory.path().join("store")).await;
+    let at = |name: &str| directory.path().join(name);
+    let mut floor = floor::Floor::create(&at("floor.sqlite"), 560, 240)?;
+    let mut alone = store::Alone::create(&at("store")).await;
+    let mut product = product::Product::create(&at("product")).await;
 
-    let (mut floor_one, mut alone_one, mut alone_receipt) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut floor_many, mut alone_many) = (0.0, 0.0);
-    let (mut floor_cpu, mut alone_cpu) = (0.0, 0.0);
-    let batches = arguments.calls / 64;
-    for _ in 0..arguments.turns {
-        for _ in 0..arguments.singles {
+    let (turns, batches) = (arguments.turns, arguments.calls / 64);
+    let (mut floor_one, mut alone_one, mut receipts, mut outcomes, mut repeats) =
+        (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut floor_many, mut alone_many, mut product_many) = (0.0, 0.0, 0.0);
+    let (mut one_by_one, mut together) = (Counted::default(), Counted::default());
+    let (mut floor_cpu, mut alone_cpu, mut product_cpu) = (0.0, 0.0, 0.0);
+    for turn in 0..turns {
+        eprint!("\rturn {} of {turns}", turn + 1);
+        for _ in 0..arguments.sequential {
             floor_one.push(floor.lifecycle(1)?.1);
         }
-        for _ in 0..arguments.singles {
+        for _ in 0..arguments.sequential {
             let one = alone.decide(1);
-            let (receipt, both) = alone.lifecycle(one).await;
-            alone_receipt.push(receipt);
-            alone_one.push(both);
+            alone_one.push(alone.lifecycle(one).await.1);
         }
+        let before = product.counters();
+        for (receipt, outcome) in product.sequential(arguments.sequential.into()).await {
+            receipts.push(receipt);
+            outcomes.push(outcome);
+        }
+        one_by_one.add(before, product.counters());
+        let before = product.counters();
+        repeats.extend(product.repeats(arguments.sequential.into()).await);
+        assert_eq!(product.counters().commits, before.commits, "G6: a repeat writes nothing");
         let decided: Vec<_> = (0..batches).map(|_| alone.decide(64)).collect();
         let start = processor_seconds();
         for _ in 0..batches {
             floor_many += floor.lifecycle(64)?.1;
         }
-        let middle = processor_seconds();
+        let floored = processor_seconds();
         for batch in decided {
             alone_many += alone.lifecycle(batch).await.1;
         }
-        floor_cpu += middle - start;
-        alone_cpu += processor_seconds() - middle;
+        let stored = processor_seconds();
+        let before = product.counters();
+        product_many += product.concurrent(64, u64::from(batches) * 64).await;
+        floor_cpu += floored - start;
+        alone_cpu += stored - floored;
+        product_cpu += processor_seconds() - stored;
+        together.add(before, product.counters());
     }
-    let calls = f64::from(arguments.turns * batches * 64);
-    let (r64, store64) = (calls / floor_many * 1e6, calls / alone_many * 1e6);
-    let (r1, store1, receipt1) = (median(floor_one), median(alone_one), median(alone_receipt));
-    println!("R1 {r1:.0} us   store {store1:.0} us   ratio {:.2}", store1 / r1);
-    println!("receipt {receipt1:.0} us   of both {:.2}", receipt1 / store1);
-    println!("R64 {r64:.0} calls/s   store {store64:.0} calls/s   ratio {:.2}", store64 / r64);
-    println!("processor per call: floor {:.1} us   store {:.1} us", floor_cpu / calls * 1e6, alone_cpu / calls * 1e6);
-    let all = i64::from(arguments.turns * (batches * 64 + arguments.singles));
+    eprintln!("\r                ");
+
+    let many = f64::from(turns * batches * 64);
+    let one = f64::from(turns * arguments.sequential);
+    let rate = |micros: f64| many / micros * 1e6;
+    let (r1, r64) = (median(floor_one), rate(floor_many));
+    let (g3, receipt, replay) = (median(outcomes), median(receipts), median(repeats));
+
+    // Everything that was asked for is there: a fast product that lost a row would not be fast.
+    let all = i64::from(turns * (batches * 64 + arguments.sequential));
     assert_eq!(floor.rows()?, (all * 2, all, 0));
     assert_eq!(alone.calls(), u64::try_from(all)?);
-    let size = |name: &str| fs::metadata(directory.path().join("store").join(name)).map(|data| data.len());
-    println!("bytes per call in the database {:.0}", size("lineup.sqlite")? as f64 / all as f64);
-    println!("{:?}", alone.store.counters());
+    assert_eq!(product.calls().await, (u64::try_from(all)? + 1, u64::try_from(all)? + 1));
+    let size = |name: &str| fs::metadata(at("product").join(name)).map_or(0.0, |data| data.len() as f64);
+    let log = size("lineup.sqlite-wal");
+    product.stop().await;
+    let bytes = size("lineup.sqlite") / (all as f64);
+
+    let rows = vec![
+        Row::shown("R1", "two raw commits in a row, p50", r1, "us"),
+        Row::shown("R64", "raw lifecycles in batches of 64", r64, "calls/s"),
+        Row::shown("", "the store alone, two commits, p50", median(alone_one) / r1, "of R1"),
+        Row::shown("", "the store alone, batches of 64", rate(alone_many) / r64, "of R64"),
+        Row::gated("G1", "durable calls by 64 callers, in process", rate(product_many) / r64, "of R64", Gate::AtLeast(0.40)),
+        Row::gated("G3", "accept to result, one caller, p50", g3 / r1, "of R1", Gate::AtMost(1.8)),
+        Row::gated("G5", "durable receipt", receipt / g3, "of G3", Gate::AtMost(0.6)),
+        Row::gated("G6", "repeat of a finished call", replay / r1, "of R1", Gate::AtMost(0.15)),
+        Row::gated("G11", "bytes per call in the database", bytes, "bytes", Gate::AtMost(1_000.0)),
+        Row::shown("", "log at the end", log, "bytes"),
+        Row::shown("", "processor per call, batches of 64: floor", floor_cpu / many * 1e6, "us"),
+        Row::shown("", "processor per call: store alone", alone_cpu / many * 1e6, "us"),
+        Row::shown("", "processor per call: product, 64 callers", product_cpu / many * 1e6, "us"),
+        Row::gated("G12", "commits per call, 64 callers", together.commits / many, "", Gate::AtMost(0.15)),
+        Row::gated("G12", "commits per call, one caller", one_by_one.commits / one, "", Gate::AtMost(2.0)),
+        Row::gated("G12", "write queries per batch", one_by_one.writes / one_by_one.commits, "", Gate::AtMost(1.0)),
+        Row::gated("G12", "reader queries per batch, one caller", one_by_one.reads / one_by_one.commits, "", Gate::AtMost(1.0)),
+        Row::gated("G12", "reader queries per batch, 64 callers", together.reads / together.commits, "", Gate::AtMost(1.0)),
+    ];
+    let missed = table::print(&rows, arguments.json);
+    if missed > 0 {
+        eprintln!("{missed} of the gates missed");
+        std::process::exit(1);
+    }
     Ok(())
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
-    if values.is_empty() {
-        return f64::NAN;
+/// What the product's store did in the measured stretches.
+#[derive(Default)]
+struct Counted {
+    commits: f64,
+    writes: f64,
+    reads: f64,
+}
+
+impl Counted {
+    fn add(&mut self, before: CounterValues, after: CounterValues) {
+        self.commits += (after.commits - before.commits) as f64;
+        self.writes += (after.write_queries - before.write_queries) as f64;
+        self.reads += (after.reader_queries - before.reader_queries) as f64;
     }
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
 }
 
 /// What this process has used of the processor, user and system: unlike time it hardly depends on
