@@ -519,6 +519,7 @@ impl Engine {
             self.riding.append(&mut batch.riding);
             self.count_again(batch.refusals);
             if let Some(poison) = batch.decided.pop() {
+                self.forget_decision(&poison);
                 let fault = Fault::new(ErrorCode::Internal, format!("the store cannot keep this: {reason}"));
                 self.refuse(poison.offered.ticket, &poison.offered.input, fault.because("not_storable"));
             }
@@ -540,13 +541,24 @@ impl Engine {
         }
         again.extend(self.decided.drain(..));
         for decided in again.into_iter().rev() {
-            if let Err(rejected) = &decided.outcome {
-                self.uncount_refusal(rejected);
-            }
+            self.forget_decision(&decided);
             self.arrivals.push_front(decided.offered);
         }
         self.head = self.durable.clone();
-        self.recent.take_back(self.last_batch);
+    }
+
+    /// A decision that did not become durable leaves no trace: not in what is remembered, not in the
+    /// counts.
+    fn forget_decision(&mut self, decided: &Decided) {
+        match &decided.outcome {
+            Err(rejected) => self.uncount_refusal(rejected),
+            Ok(decision) => {
+                for change in &decision.changes.entries {
+                    let (EntryChange::Taken { key, .. } | EntryChange::Ended { key, .. }) = change;
+                    self.recent.take_back(key);
+                }
+            }
+        }
     }
 
     fn count_again(&mut self, refusals: Vec<RefusalCount>) {

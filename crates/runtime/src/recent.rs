@@ -71,13 +71,10 @@ impl Recent {
         }
     }
 
-    /// Forgets what did not become durable.
-    pub(crate) fn take_back(&mut self, durable: u64) {
-        let (kept, lost): (VecDeque<_>, Vec<_>) = std::mem::take(&mut self.order).into_iter().partition(|(batch, _)| *batch <= durable);
-        self.order = kept;
-        for (_, key) in lost {
-            self.remove(&key);
-        }
+    /// Forgets an entry whose decision did not become durable: it is decided again. What is kept by
+    /// mistake here would answer for a call that the store never heard of.
+    pub(crate) fn take_back(&mut self, key: &EntryKey) {
+        self.remove(key);
     }
 
     fn remove(&mut self, key: &EntryKey) {
