@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lineup_model::{CallKey, WorkspaceId, limits};
+use lineup_model::{CallKey, WorkspaceId, descriptor::Invocation, limits};
 
 use super::{
     AppProcess, Workspace,
@@ -161,6 +161,12 @@ impl Workspace {
         let visible_changed =
             !conversations.is_empty() || policy.is_some() || host_profile.is_some() || !apps.is_empty();
 
+        // In the order in which they build on each other: calls on descriptors, an App session's end
+        // on its last document.
+        for descriptor in descriptors {
+            let compiled = Compiled::of(descriptor.clone());
+            self.compiled.insert_mut(compiled.digest.clone(), Arc::new(compiled));
+        }
         for row in journal {
             self.put_row(row);
         }
@@ -199,6 +205,9 @@ impl Workspace {
                 }
             }
         }
+        for document in documents {
+            self.documents.insert_mut(document.head.session.clone(), Arc::new(document.head.clone()));
+        }
         for session in sessions {
             if session.closed.is_none() {
                 self.sessions.insert_mut(session.id.clone(), session.clone());
@@ -206,9 +215,6 @@ impl Workspace {
                 self.sessions.remove_mut(&session.id);
                 self.documents.remove_mut(&session.id);
             }
-        }
-        for document in documents {
-            self.documents.insert_mut(document.head.session.clone(), Arc::new(document.head.clone()));
         }
         if let Some(focus) = focus {
             self.focus = focus.clone();
@@ -229,10 +235,6 @@ impl Workspace {
         }
         if let Some(profile) = host_profile {
             self.host_profile = profile.clone();
-        }
-        for descriptor in descriptors {
-            let compiled = Compiled::of(descriptor.clone());
-            self.compiled.insert_mut(compiled.digest.clone(), Arc::new(compiled));
         }
         for change in apps {
             match change {
@@ -313,7 +315,8 @@ impl Workspace {
         }
     }
 
-    /// When time alone ends a call (CALL-9, ACT-10).
+    /// When time alone ends a call (CALL-9, ACT-10). Follows from the call and its descriptor alone,
+    /// which never change apart: what was put into the index is found there again.
     pub(super) fn alarm(&self, call: &Call) -> Option<lineup_model::Effective> {
         let timeout = match &call.state {
             // ACT-1's limit counts while it waits on an activation.
@@ -322,17 +325,20 @@ impl Workspace {
                 Some(call.facts.accepted.effective.plus(limits::TIMEOUT_MS))
             }
             CallState::Running { since, .. } => {
-                let timeout = self
-                    .compiled
-                    .get(&call.facts.descriptor)
-                    .map_or(limits::DEFAULT_TIMEOUT_MS, |compiled| compiled.descriptor.timeout_ms);
+                let timeout =
+                    self.compiled.get(&call.facts.descriptor).map_or(limits::DEFAULT_TIMEOUT_MS, |compiled| {
+                        match compiled.descriptor.invocation {
+                            // Its `timeout_ms` was for getting it started; it has no deadline of its own.
+                            Invocation::Operation => limits::TIMEOUT_MS,
+                            Invocation::Query | Invocation::Command | Invocation::Interactive => {
+                                compiled.descriptor.timeout_ms
+                            }
+                        }
+                    });
                 Some(since.plus(timeout.min(limits::TIMEOUT_MS)))
             }
-            // The operation has its own deadline, or 24 h.
-            CallState::Operating { operation } => {
-                let deadline = self.operations.get(operation).and_then(|operation| operation.deadline);
-                deadline.is_none().then(|| call.facts.accepted.effective.plus(limits::TIMEOUT_MS))
-            }
+            // A built-in operation has its own deadline.
+            CallState::Operating { .. } => None,
         };
         [timeout, call.facts.expires].into_iter().flatten().min()
     }

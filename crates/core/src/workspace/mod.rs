@@ -310,6 +310,77 @@ impl Workspace {
         [calls, operations, activations].into_iter().flatten().min()
     }
 
+    /// The parts in which two states differ. For the checkers: what is live has to be what a restart
+    /// would find, its indexes included.
+    #[must_use]
+    pub fn differing(&self, other: &Self) -> Vec<&'static str> {
+        let Self {
+            id,
+            last,
+            time,
+            calls,
+            addresses,
+            waiting,
+            parked,
+            alarms,
+            actions,
+            action_keys,
+            instances,
+            by_scope,
+            activations,
+            activating,
+            operations,
+            sessions,
+            documents,
+            focus,
+            inbox,
+            outbox,
+            conversations,
+            policy,
+            host_profile,
+            apps,
+            compiled,
+            publications,
+            inventories,
+            hosts,
+            processes,
+            reported,
+        } = self;
+        let parts = [
+            ("id", *id == other.id),
+            ("last", *last == other.last),
+            ("time", *time == other.time),
+            ("calls", *calls == other.calls),
+            ("addresses", *addresses == other.addresses),
+            ("waiting", *waiting == other.waiting),
+            ("parked", *parked == other.parked),
+            ("alarms", *alarms == other.alarms),
+            ("actions", *actions == other.actions),
+            ("action_keys", *action_keys == other.action_keys),
+            ("instances", *instances == other.instances),
+            ("by_scope", *by_scope == other.by_scope),
+            ("activations", *activations == other.activations),
+            ("activating", *activating == other.activating),
+            ("operations", *operations == other.operations),
+            ("sessions", *sessions == other.sessions),
+            ("documents", *documents == other.documents),
+            ("focus", *focus == other.focus),
+            ("inbox", *inbox == other.inbox),
+            ("outbox", *outbox == other.outbox),
+            ("conversations", *conversations == other.conversations),
+            ("policy", *policy == other.policy),
+            ("host_profile", *host_profile == other.host_profile),
+            ("apps", apps.values().map(|app| &app.manifest).eq(other.apps.values().map(|app| &app.manifest))),
+            ("compiled", compiled.keys().eq(other.compiled.keys())),
+            ("publications", *publications == other.publications),
+            ("inventories", *inventories == other.inventories),
+            ("hosts", *hosts == other.hosts),
+            ("processes", *processes == other.processes),
+            ("reported", *reported == other.reported),
+        ];
+        parts.into_iter().filter(|(_, same)| !same).map(|(part, _)| part).collect()
+    }
+
     /// The agents of a conversation.
     fn agents(&self, conversation: &ConversationId) -> BTreeSet<AgentId> {
         self.conversations.get(conversation).map(|found| found.agents.clone()).unwrap_or_default()

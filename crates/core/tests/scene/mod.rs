@@ -1,6 +1,8 @@
 //! A workspace in a test: inputs go in, what would be sent comes out, nothing waits.
 #![allow(dead_code, reason = "each test file uses its part of the scene")]
 
+mod mirror;
+
 use std::{collections::BTreeMap, sync::Arc};
 
 use lineup_core::{
@@ -36,6 +38,7 @@ pub struct Scene {
     ended: BTreeMap<EntryKey, Known>,
     facts: BTreeMap<lineup_core::Seq, Arc<FinishedCall>>,
     documents: BTreeMap<lineup_model::AppSessionId, (u64, Arc<Value>)>,
+    mirror: mirror::Mirror,
     messages: u32,
 }
 
@@ -52,6 +55,7 @@ impl Scene {
             ended: BTreeMap::new(),
             facts: BTreeMap::new(),
             documents: BTreeMap::new(),
+            mirror: mirror::Mirror::default(),
             messages: 0,
         };
         scene.put(Input::Recovered { manifests }).unwrap();
@@ -81,6 +85,7 @@ impl Scene {
         assert_eq!(format!("{:?}", self.workspace), before, "deciding changes nothing");
         let decision = decided?;
         self.keep(&decision.changes);
+        self.mirror.keep(&decision.changes);
         self.workspace.apply(&decision.changes);
         self.resent += decision.resend.len();
         self.sent.extend(decision.resend);
@@ -131,9 +136,13 @@ impl Scene {
         }
     }
 
-    /// What holds after every input (invariants I25, I26, I29, I56).
+    /// What holds after every input (invariants I20, I25, I26, I56).
     fn check(&self) {
         let workspace = &self.workspace;
+        let mut differing = workspace.differing(&self.mirror.restored(workspace));
+        // What was reported towards an activation is asked for again after a restart.
+        differing.retain(|part| !["processes", "reported"].contains(part));
+        assert!(differing.is_empty(), "I20: a restart would find something else: {differing:?}");
         let activating: Vec<_> = workspace.activations().map(|activation| &activation.instance).collect();
         let unique: std::collections::BTreeSet<_> = activating.iter().collect();
         assert_eq!(unique.len(), activating.len(), "I25: one activation per instance");
