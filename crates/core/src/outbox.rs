@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lineup_model::{AgentId, message::AgentMessage};
+use lineup_model::{AgentId, MessageId, message::AgentMessage};
 use serde::{Deserialize, Serialize};
 
 use crate::Seq;
@@ -26,4 +26,13 @@ pub struct OutboxRow {
     pub recipient: AgentId,
     /// The message.
     pub message: Arc<AgentMessage>,
+}
+
+/// The place that a message id names, in the outbox or the inbox: the way back from
+/// [`Seq::message_id`]. `None` if the id was never minted by a Runtime.
+pub(crate) fn place(message: &MessageId) -> Option<OutboxKey> {
+    let (seq, index) = message.as_str().strip_prefix('m')?.split_once('-')?;
+    let key = OutboxKey { seq: Seq(seq.parse().ok()?), index: index.parse().ok()? };
+    // One spelling only.
+    (key.seq.message_id(key.index as usize) == *message).then_some(key)
 }

@@ -285,7 +285,7 @@ fn shown() -> std::sync::Arc<lineup_model::Manifest> {
 
 #[test]
 fn act_10_what_was_on_its_way_to_the_foreground_does_not_cover_an_operation_that_got_there_first() {
-    let mut scene = Scene::new(vec![shown(), scene::pomodoro()]);
+    let mut scene = Scene::new(vec![shown(), pomodoro()]);
     scene.host("tab", Report::Connected { visible: true });
     scene.call("pomodoro.start", "k1", json!({ "minutes": 25 })).unwrap();
     scene.call("board.show", "k2", json!({})).unwrap();
@@ -307,7 +307,7 @@ fn act_10_what_was_on_its_way_to_the_foreground_does_not_cover_an_operation_that
 
 #[test]
 fn call_14_a_call_that_waited_for_its_turn_and_then_causes_an_activation_hears_starting() {
-    let mut scene = Scene::new(vec![scene::pomodoro()]);
+    let mut scene = Scene::new(vec![pomodoro()]);
     scene.host("tab", Report::Connected { visible: true });
     scene.call("pomodoro.start", "k1", json!({ "minutes": 25 })).unwrap();
     scene.call_in("side", "pomodoro.start", "k2", json!({ "minutes": 25 })).unwrap();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lineup_model::{CallKey, WorkspaceId, descriptor::Invocation, limits};
+use lineup_model::{ActivationId, CallKey, OperationId, WorkspaceId, descriptor::Invocation, limits};
 
 use super::{
     AppProcess, Workspace,
@@ -12,11 +12,14 @@ use super::{
 use crate::{
     Seq,
     action::Action,
+    activation::Activation,
     call::{Call, CallState},
     instance::{Instance, InstanceState},
     journal::JournalRow,
-    map::Map,
+    map::{Map, Set, keep},
+    operation::Operation,
     outbox::{OutboxKey, OutboxRow},
+    policy::Conversation,
     registry::{self, App, Compiled},
 };
 
@@ -67,11 +70,10 @@ impl Workspace {
             workspace.put_instance(&Kept::Put(Arc::new(instance)));
         }
         for activation in activations {
-            workspace.activating.insert_mut(activation.instance.clone(), Arc::new(activation.id.clone()));
-            workspace.activations.insert_mut(activation.id.clone(), Arc::new(activation));
+            workspace.put_activation(&Kept::Put(Arc::new(activation)));
         }
         for operation in operations {
-            workspace.operations.insert_mut(operation.id.clone(), Arc::new(operation));
+            workspace.put_operation(&Kept::Put(Arc::new(operation)));
         }
         for session in sessions {
             workspace.sessions.insert_mut(session.id.clone(), Arc::new(session));
@@ -105,16 +107,27 @@ impl Workspace {
             time: None,
             calls: Map::new_sync(),
             addresses: Map::new_sync(),
-            waiting: Map::new_sync(),
-            parked: Map::new_sync(),
-            alarms: Map::new_sync(),
+            waiting: Set::new_sync(),
+            queued: Set::new_sync(),
+            turns: Set::new_sync(),
+            needing: Set::new_sync(),
+            contending: Set::new_sync(),
+            calls_of: Set::new_sync(),
+            alarms: Set::new_sync(),
             actions: Map::new_sync(),
             action_keys: Map::new_sync(),
             instances: Map::new_sync(),
             by_scope: Map::new_sync(),
             activations: Map::new_sync(),
             activating: Map::new_sync(),
+            limits: Set::new_sync(),
+            graces: Set::new_sync(),
             operations: Map::new_sync(),
+            operation_of: Map::new_sync(),
+            operations_of: Set::new_sync(),
+            excluding_in: Set::new_sync(),
+            excluding: Set::new_sync(),
+            deadlines: Set::new_sync(),
             sessions: Map::new_sync(),
             documents: Map::new_sync(),
             focus: crate::focus::FocusStack::default(),
@@ -158,8 +171,7 @@ impl Workspace {
             time,
             volatile,
         } = changes;
-        let visible_changed =
-            !conversations.is_empty() || policy.is_some() || host_profile.is_some() || !apps.is_empty();
+        let visible_changed = policy.is_some() || host_profile.is_some() || !apps.is_empty();
 
         // In the order in which they build on each other: calls on descriptors, an App session's end
         // on its last document.
@@ -183,27 +195,10 @@ impl Workspace {
             self.put_instance(change);
         }
         for change in activations {
-            match change {
-                Kept::Put(activation) => {
-                    self.activating.insert_mut(activation.instance.clone(), Arc::new(activation.id.clone()));
-                    self.activations.insert_mut(activation.id.clone(), activation.clone());
-                }
-                Kept::Gone(id) => {
-                    if let Some(activation) = self.activations.get(id).cloned() {
-                        self.activating.remove_mut(&activation.instance);
-                        self.activations.remove_mut(id);
-                        self.reported.remove_mut(id);
-                    }
-                }
-            }
+            self.put_activation(change);
         }
         for change in operations {
-            match change {
-                Kept::Put(operation) => self.operations.insert_mut(operation.id.clone(), operation.clone()),
-                Kept::Gone(id) => {
-                    self.operations.remove_mut(id);
-                }
-            }
+            self.put_operation(change);
         }
         for document in documents {
             self.documents.insert_mut(document.head.session.clone(), Arc::new(document.head.clone()));
@@ -228,7 +223,11 @@ impl Workspace {
             }
         }
         for conversation in conversations {
+            let before = self.conversations.get(&conversation.id).cloned();
             self.conversations.insert_mut(conversation.id.clone(), conversation.clone());
+            for gone in before.iter().flat_map(|before| before.agents.difference(&conversation.agents)) {
+                self.inventories.remove_mut(&(gone.clone(), conversation.id.clone()));
+            }
         }
         if let Some(policy) = policy {
             self.policy = policy.clone();
@@ -248,6 +247,10 @@ impl Workspace {
         }
         if visible_changed {
             self.refresh_inventories();
+        } else {
+            for conversation in conversations {
+                self.refresh_inventories_in(conversation);
+            }
         }
         for publication in publications {
             let key = (publication.agent.clone(), publication.conversation.clone());
@@ -278,31 +281,11 @@ impl Workspace {
         };
         let Some(seq) = Seq::of_call(key) else { return };
         if let Some(before) = self.calls.get(&seq).cloned() {
-            match &before.state {
-                CallState::Waiting { activation } => {
-                    self.waiting.remove_mut(&(activation.clone(), seq));
-                }
-                CallState::WaitingForTurn | CallState::NeedsYou => {
-                    self.parked.remove_mut(&seq);
-                }
-                CallState::Running { .. } | CallState::Operating { .. } => {}
-            }
-            if let Some(at) = self.alarm(&before) {
-                self.alarms.remove_mut(&(at, seq));
-            }
+            self.index_call(seq, &before, false);
         }
         match change {
             Kept::Put(call) => {
-                match &call.state {
-                    CallState::Waiting { activation } => {
-                        self.waiting.insert_mut((activation.clone(), seq), Arc::new(()));
-                    }
-                    CallState::WaitingForTurn | CallState::NeedsYou => self.parked.insert_mut(seq, Arc::new(())),
-                    CallState::Running { .. } | CallState::Operating { .. } => {}
-                }
-                if let Some(at) = self.alarm(call) {
-                    self.alarms.insert_mut((at, seq), Arc::new(()));
-                }
+                self.index_call(seq, call, true);
                 self.addresses.insert_mut(call.facts.address.clone(), Arc::new(seq));
                 self.calls.insert_mut(seq, call.clone());
             }
@@ -312,6 +295,104 @@ impl Workspace {
                     self.calls.remove_mut(&seq);
                 }
             }
+        }
+    }
+
+    /// Puts a call into every index that names it, or takes it out.
+    fn index_call(&mut self, seq: Seq, call: &Call, there: bool) {
+        let scope = &call.facts.app_scope;
+        let queued = match &call.state {
+            CallState::Waiting { activation } => {
+                keep(&mut self.waiting, (activation.clone(), seq), there);
+                let compiled = self.compiled.get(&call.facts.descriptor);
+                if compiled.is_some_and(|compiled| compiled.descriptor.operation.exclusive.is_some()) {
+                    keep(&mut self.contending, (scope.clone(), seq), there);
+                }
+                true
+            }
+            CallState::WaitingForTurn => {
+                keep(&mut self.turns, (scope.clone(), seq), there);
+                true
+            }
+            CallState::NeedsYou => {
+                keep(&mut self.needing, seq, there);
+                true
+            }
+            CallState::Running { .. } | CallState::Operating { .. } => false,
+        };
+        if queued {
+            let key = (call.facts.address.conversation.clone(), scope.clone(), seq);
+            keep(&mut self.queued, key, there);
+        }
+        if let Some(instance) = &call.instance {
+            keep(&mut self.calls_of, (instance.clone(), seq), there);
+        }
+        if let Some(at) = self.alarm(call) {
+            keep(&mut self.alarms, (at, seq), there);
+        }
+    }
+
+    fn put_activation(&mut self, change: &Kept<Activation, ActivationId>) {
+        let id = match change {
+            Kept::Put(activation) => &activation.id,
+            Kept::Gone(id) => id,
+        };
+        if let Some(before) = self.activations.get(id).cloned() {
+            self.index_activation(&before, false);
+        }
+        match change {
+            Kept::Put(activation) => {
+                self.index_activation(activation, true);
+                self.activating.insert_mut(activation.instance.clone(), Arc::new(activation.id.clone()));
+                self.activations.insert_mut(activation.id.clone(), activation.clone());
+            }
+            Kept::Gone(id) => {
+                if let Some(activation) = self.activations.get(id).cloned() {
+                    self.activating.remove_mut(&activation.instance);
+                    self.activations.remove_mut(id);
+                    self.reported.remove_mut(id);
+                }
+            }
+        }
+    }
+
+    fn index_activation(&mut self, activation: &Activation, there: bool) {
+        keep(&mut self.limits, (activation.full_limit, activation.id.clone()), there);
+        if activation.foreground {
+            keep(&mut self.graces, (activation.limit, activation.id.clone()), there);
+        }
+    }
+
+    fn put_operation(&mut self, change: &Kept<Operation, OperationId>) {
+        let id = match change {
+            Kept::Put(operation) => &operation.id,
+            Kept::Gone(id) => id,
+        };
+        if let Some(before) = self.operations.get(id).cloned() {
+            self.index_operation(&before, false);
+            self.operations.remove_mut(id);
+        }
+        if let Kept::Put(operation) = change {
+            self.index_operation(operation, true);
+            self.operations.insert_mut(operation.id.clone(), operation.clone());
+        }
+    }
+
+    fn index_operation(&mut self, operation: &Arc<Operation>, there: bool) {
+        let Some(seq) = Seq::of_call(&operation.call) else { return };
+        if there {
+            self.operation_of.insert_mut(seq, operation.clone());
+        } else {
+            self.operation_of.remove_mut(&seq);
+        }
+        keep(&mut self.operations_of, (operation.instance.clone(), seq), there);
+        if operation.rule.exclusive.is_some() {
+            let here = (operation.conversation.clone(), operation.app_scope.clone(), seq);
+            keep(&mut self.excluding_in, here, there);
+            keep(&mut self.excluding, (operation.app_scope.clone(), seq), there);
+        }
+        if let Some(deadline) = operation.deadline {
+            keep(&mut self.deadlines, (deadline, seq), there);
         }
     }
 
@@ -401,15 +482,17 @@ impl Workspace {
 
     /// Works out anew what each agent may see (INV-6).
     fn refresh_inventories(&mut self) {
-        let mut inventories = Map::new_sync();
-        for conversation in self.conversations.values() {
-            for agent in &conversation.agents {
-                let seen =
-                    registry::inventory(self.apps.values(), &self.policy, &self.host_profile, conversation, agent);
-                inventories.insert_mut((agent.clone(), conversation.id.clone()), Arc::new(seen));
-            }
+        let conversations: Vec<_> = self.conversations.values().cloned().collect();
+        for conversation in conversations {
+            self.refresh_inventories_in(&conversation);
         }
-        self.inventories = inventories;
+    }
+
+    fn refresh_inventories_in(&mut self, conversation: &Conversation) {
+        for agent in &conversation.agents {
+            let seen = registry::inventory(self.apps.values(), &self.policy, &self.host_profile, conversation, agent);
+            self.inventories.insert_mut((agent.clone(), conversation.id.clone()), Arc::new(seen));
+        }
     }
 
     pub(super) fn process(&self, instance: &lineup_model::InstanceId) -> AppProcess {

@@ -249,10 +249,4 @@ impl ChangeSet {
             && refusals.is_empty()
             && time.is_none())
     }
-
-    /// Whether the change may wait for the next commit: it only tidies up (DUR-5, I46).
-    #[must_use]
-    pub fn may_wait(&self) -> bool {
-        self.journal.is_empty() && self.calls.is_empty() && self.documents.is_empty() && self.inbox.is_empty()
-    }
 }

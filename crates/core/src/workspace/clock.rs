@@ -20,30 +20,34 @@ impl Draft {
     /// Settles everything whose time has come, each thing once, however far time has moved (H64).
     pub(super) fn due(&mut self) {
         let now = self.now.effective;
-        let mut operations: Vec<_> = self
+        let operations: Vec<_> = self
             .workspace
-            .operations
-            .values()
-            .filter(|operation| operation.deadline.is_some_and(|deadline| deadline <= now))
-            .cloned()
+            .deadlines
+            .iter()
+            .take_while(|(at, _)| *at <= now)
+            .filter_map(|(_, seq)| self.workspace.operation_of.get(seq).cloned())
             .collect();
-        operations.sort_by_key(|operation| operation.deadline);
         for operation in operations {
             self.end_operation(&operation, OperationInput::Clock(now));
         }
 
         let calls: Vec<_> =
-            self.workspace.alarms.keys().take_while(|(at, _)| *at <= now).map(|(_, seq)| seq.call_key()).collect();
+            self.workspace.alarms.iter().take_while(|(at, _)| *at <= now).map(|(_, seq)| seq.call_key()).collect();
         for key in calls {
             let error = Fault::new(ErrorCode::CallExpired, "the time of the call was over before it ended");
             self.finish(&key, End::Expired { error });
         }
 
         let host_connected = !self.workspace.hosts.is_empty();
-        let activations: Vec<_> = self.workspace.activations.values().cloned().collect();
-        for activation in activations {
+        let graces = if host_connected { None } else { Some(&self.workspace.graces) };
+        let activations: Vec<_> = [Some(&self.workspace.limits), graces]
+            .into_iter()
+            .flatten()
+            .flat_map(|limits| limits.iter().take_while(|(at, _)| *at <= now).map(|(_, id)| id.clone()))
+            .collect();
+        for id in activations {
             // One that ended with an earlier one of this round is gone.
-            if self.workspace.activations.contains_key(&activation.id) {
+            if let Some(activation) = self.workspace.activations.get(&id).cloned() {
                 self.consider(&activation, &ActivationInput::Clock { now, host_connected });
             }
         }

@@ -1,10 +1,10 @@
 //! A decision in the making: a scratch copy of the workspace and the changes so far, so that each
 //! machine sees what the ones before it decided.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use lineup_model::{
-    AgentId, AppScope, CallKey, ConversationId, ErrorCode, InstanceId, Instant,
+    ActivationId, AgentId, AppScope, CallKey, ConversationId, ErrorCode, InstanceId, Instant,
     message::{AgentBody, AgentMessage, End, Fault, Outcome, Receipt, Stage},
 };
 use serde_json::Value;
@@ -39,11 +39,23 @@ pub(super) struct Draft {
     origin: Origin,
     changes: ChangeSet,
     resend: Vec<Addressed>,
+    /// Activations that a call no longer waits on: to be looked at before the decision is done.
+    pub(super) deserted: Vec<ActivationId>,
+    /// Apps in which an operation that excludes others began: some that wait have lost.
+    pub(super) contested: BTreeSet<AppScope>,
 }
 
 impl Draft {
     pub(super) fn new(workspace: &Workspace, now: Instant, origin: Origin) -> Self {
-        Self { workspace: workspace.clone(), now, origin, changes: ChangeSet::default(), resend: Vec::new() }
+        Self {
+            workspace: workspace.clone(),
+            now,
+            origin,
+            changes: ChangeSet::default(),
+            resend: Vec::new(),
+            deserted: Vec::new(),
+            contested: BTreeSet::new(),
+        }
     }
 
     pub(super) fn done(self) -> Decision {
@@ -287,6 +299,9 @@ impl Draft {
         let call::Transition::Final(end) = call::decide(&call.state, CallInput::End(end)) else {
             unreachable!("every state of a call can be ended: call::decide")
         };
+        if let CallState::Waiting { activation } = &call.state {
+            self.deserted.push(activation.clone());
+        }
         let mut call = Call::clone(&call);
         let mut messages = Vec::new();
         if let Some((stage, reason)) = last_word {

@@ -1,7 +1,7 @@
 //! The Hosts' entry and the user's: intents, reports, UI Actions, and what hosting adapters and
 //! AppServer report (UIA-*, HST-*).
 
-use lineup_model::{ActivationId, ErrorCode, Generation, InstanceId, MessageId, message::Fault};
+use lineup_model::{ActivationId, ErrorCode, Generation, InstanceId, limits, message::Fault};
 use serde_json::json;
 
 use super::{
@@ -15,14 +15,13 @@ use super::{
     },
 };
 use crate::{
-    Seq,
     action::Action,
-    activation::{ActivationInput, Failure, Reported},
+    activation::{Activation, ActivationInput, Failure, Reported},
     focus::FocusStack,
     inbox::InboxRow,
     instance::InstanceState,
     journal::{Happened, Origin, Source},
-    outbox::OutboxKey,
+    outbox::place,
     registry,
 };
 
@@ -157,6 +156,7 @@ impl Workspace {
             }
             Report::Disconnected => {
                 draft.volatile(Volatile::HostGone(session.clone()));
+                draft.grant_grace();
             }
             Report::Foreground { activation } => {
                 let visible = self.hosts.get(session).is_some_and(|host| host.visible);
@@ -195,6 +195,7 @@ impl Workspace {
         if draft.workspace.hosts.is_empty() {
             draft.forget_surfaces();
         }
+        draft.settle();
         Ok(draft.done())
     }
 
@@ -210,7 +211,7 @@ impl Workspace {
                 if *launch > process.launch {
                     draft.volatile(Volatile::App(
                         instance.clone(),
-                        AppProcess { launch: *launch, ready: false, surface_ready: process.surface_ready },
+                        AppProcess { launch: *launch, ready: false, stopped: false, ..process },
                     ));
                 }
             }
@@ -222,12 +223,14 @@ impl Workspace {
                 draft.reconsider(instance);
             }
             AppHappened::Stopped { .. } => {
-                draft.volatile(Volatile::App(instance.clone(), AppProcess { ready: false, ..process }));
+                draft.volatile(Volatile::App(instance.clone(), AppProcess { ready: false, stopped: true, ..process }));
                 if let Some(activation) = draft.activation_of(instance) {
                     draft.consider(&activation, &ActivationInput::Failed(Failure::AppFailed));
                 }
+                draft.hand_over_again(Some(instance));
             }
         }
+        draft.settle();
         draft.done()
     }
 
@@ -252,7 +255,7 @@ impl Workspace {
 }
 
 impl Draft {
-    fn activation_of(&self, instance: &InstanceId) -> Option<std::sync::Arc<crate::activation::Activation>> {
+    fn activation_of(&self, instance: &InstanceId) -> Option<std::sync::Arc<Activation>> {
         let id = self.workspace.activating.get(instance)?;
         self.workspace.activations.get(id.as_ref()).cloned()
     }
@@ -261,6 +264,23 @@ impl Draft {
         if let Some(activation) = self.activation_of(instance) {
             let all = self.reported(&activation);
             self.consider(&activation, &ActivationInput::Reported(all));
+        }
+    }
+
+    /// No Host is connected any more. It may only reload: what asks for the foreground waits for it as
+    /// long as it would for a first one (ACT-1, HST-2).
+    fn grant_grace(&mut self) {
+        if !self.workspace.hosts.is_empty() {
+            return;
+        }
+        let limit = self.now.effective.plus(limits::HOST_GRACE_MS);
+        let asking: Vec<_> =
+            self.workspace.graces.iter().filter_map(|(_, id)| self.workspace.activations.get(id).cloned()).collect();
+        for activation in asking {
+            let limit = limit.min(activation.full_limit);
+            if activation.limit < limit {
+                self.put_activation(Activation { limit, ..Activation::clone(&activation) });
+            }
         }
     }
 
@@ -299,19 +319,11 @@ impl Draft {
             self.workspace.inbox.values().filter(|row| row.instance == *instance && !row.parked).cloned().collect();
         for row in pending {
             let attempts = row.attempts + 1;
-            let parked = attempts > lineup_model::limits::DELIVERY_ATTEMPTS;
+            let parked = attempts > limits::DELIVERY_ATTEMPTS;
             if parked {
                 self.record(Happened::InboxParked, row.seq.message_id(0).as_str(), None);
             }
             self.put_inbox(InboxRow { attempts, parked, ..InboxRow::clone(&row) });
         }
     }
-}
-
-/// The place in the outbox that a message id names.
-fn place(message: &MessageId) -> Option<OutboxKey> {
-    let (seq, index) = message.as_str().strip_prefix('m')?.split_once('-')?;
-    let key = OutboxKey { seq: Seq(seq.parse().ok()?), index: index.parse().ok()? };
-    // One spelling only.
-    (key.seq.message_id(key.index as usize) == *message).then_some(key)
 }

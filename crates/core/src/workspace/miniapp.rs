@@ -28,6 +28,7 @@ use crate::{
         CallView, InboxMessage, MiniAppAnswer, MiniAppContext, MiniAppRequest, OperationState, OperationView, Step,
         Work,
     },
+    outbox::place,
     session::DocumentHead,
 };
 
@@ -143,7 +144,8 @@ impl Workspace {
             MiniAppRequest::AcknowledgeInbox { id } => {
                 let mut draft = draft;
                 // A message of another instance looks like one that was never there (DUR-3).
-                let found = self.inbox.values().find(|row| row.instance == instance.id && row.seq.message_id(0) == *id);
+                let row = place(id).filter(|place| place.index == 0).and_then(|place| self.inbox.get(&place.seq));
+                let found = row.filter(|row| row.instance == instance.id);
                 if let Some(row) = found {
                     draft.record(Happened::InboxAcknowledged, id.as_str(), None);
                     let seq = row.seq;
@@ -363,9 +365,12 @@ fn write(
                 }
             }
             Writer::Action(action) => {
-                let mut action = Action::clone(action);
-                action.steps.insert(Arc::from(name.as_str()), recorded);
-                draft.put_action(action);
+                // The write itself may have ended it, with its instance.
+                if let Some(action) = draft.workspace.actions.get(&action.seq).cloned() {
+                    let mut action = Action::clone(&action);
+                    action.steps.insert(Arc::from(name.as_str()), recorded);
+                    draft.put_action(action);
+                }
             }
             Writer::Free => {}
         }
@@ -539,16 +544,12 @@ fn foreground(draft: &mut Draft, instance: &Instance) -> Result<MiniAppAnswer, F
     }
     let stack = draft.workspace.focus.raised(&instance.id);
     draft.focus(stack);
+    draft.settle();
     Ok(MiniAppAnswer::Done)
 }
 
 fn background(draft: &mut Draft, instance: &Instance) -> Result<MiniAppAnswer, Fault> {
-    let bound = draft
-        .workspace
-        .operations
-        .values()
-        .any(|operation| operation.instance == instance.id && operation.rule.needs_foreground);
-    if bound {
+    if draft.workspace.needs_foreground(&instance.id) {
         return Err(Fault::new(ErrorCode::LifecycleDenied, "a running operation needs the foreground")
             .because("operation_running"));
     }
@@ -559,9 +560,9 @@ fn background(draft: &mut Draft, instance: &Instance) -> Result<MiniAppAnswer, F
 }
 
 fn close(draft: &mut Draft, instance: &Instance) -> Result<MiniAppAnswer, Fault> {
-    let busy = draft.workspace.calls.values().any(|call| call.instance.as_ref() == Some(&instance.id))
-        || draft.workspace.operations.values().any(|operation| operation.instance == instance.id);
-    if busy {
+    let workspace = &draft.workspace;
+    let operating = workspace.operations_on(&instance.id).next().is_some();
+    if operating || workspace.calls_on(&instance.id).next().is_some() {
         return Err(
             Fault::new(ErrorCode::LifecycleDenied, "calls or operations are open on this instance").because("busy")
         );

@@ -37,7 +37,7 @@ use crate::{
     focus::FocusStack,
     inbox::InboxRow,
     instance::Instance,
-    map::Map,
+    map::{Map, Set},
     miniapp::MiniAppRequest,
     operation::Operation,
     outbox::{OutboxKey, OutboxRow},
@@ -58,8 +58,10 @@ pub struct HostSession {
 pub struct AppProcess {
     /// Counts the starts of its MiniApp.
     pub launch: u32,
-    /// Whether it reported ready in this start.
+    /// Whether it reported ready in this start, and has not stopped since.
     pub ready: bool,
+    /// Whether this start is over: it failed, or the MiniApp stopped.
+    pub stopped: bool,
     /// Whether its Surface has done the handshake.
     pub surface_ready: bool,
 }
@@ -75,11 +77,19 @@ pub struct Workspace {
     calls: Map<Seq, Call>,
     addresses: Map<Address, Seq>,
     /// Calls by what they wait on, in the order of their acceptance (ACT-3).
-    waiting: Map<(ActivationId, Seq), ()>,
-    /// Calls that wait for their turn or for the user.
-    parked: Map<Seq, ()>,
+    waiting: Set<(ActivationId, Seq)>,
+    /// Calls that are not under way, by the instance that they are for.
+    queued: Set<(ConversationId, AppScope, Seq)>,
+    /// Those of them that wait for their turn.
+    turns: Set<(AppScope, Seq)>,
+    /// Those of them that wait for the user.
+    needing: Set<Seq>,
+    /// Those of them that wait on an activation and will come to exclude others.
+    contending: Set<(AppScope, Seq)>,
+    /// Calls by the instance that they are on.
+    calls_of: Set<(InstanceId, Seq)>,
     /// When calls end by themselves.
-    alarms: Map<(Effective, Seq), ()>,
+    alarms: Set<(Effective, Seq)>,
     actions: Map<Seq, Action>,
     action_keys: Map<EntryKey, Seq>,
 
@@ -87,7 +97,19 @@ pub struct Workspace {
     by_scope: Map<(ConversationId, AppScope), InstanceId>,
     activations: Map<ActivationId, Activation>,
     activating: Map<InstanceId, ActivationId>,
+    /// When activations fail.
+    limits: Set<(Effective, ActivationId)>,
+    /// When those that ask for the foreground fail as long as no Host is connected.
+    graces: Set<(Effective, ActivationId)>,
     operations: Map<OperationId, Operation>,
+    /// Operations by the place of their call, by which the following sets name them.
+    operation_of: Map<Seq, Operation>,
+    operations_of: Set<(InstanceId, Seq)>,
+    /// Operations that exclude others: in their conversation, and anywhere.
+    excluding_in: Set<(ConversationId, AppScope, Seq)>,
+    excluding: Set<(AppScope, Seq)>,
+    /// When operations complete by themselves.
+    deadlines: Set<(Effective, Seq)>,
     sessions: Map<AppSessionId, AppSession>,
     documents: Map<AppSessionId, DocumentHead>,
     focus: FocusStack,
@@ -297,17 +319,11 @@ impl Workspace {
     /// The earliest moment at which time alone changes something.
     #[must_use]
     pub fn next_alarm(&self) -> Option<Effective> {
-        let calls = self.alarms.keys().next().map(|(at, _)| *at);
-        let operations = self.operations.values().filter_map(|operation| operation.deadline).min();
-        let connected = !self.hosts.is_empty();
-        let activations = self
-            .activations
-            .values()
-            .map(
-                |activation| if activation.foreground && !connected { activation.limit } else { activation.full_limit },
-            )
-            .min();
-        [calls, operations, activations].into_iter().flatten().min()
+        let calls = self.alarms.first().map(|(at, _)| *at);
+        let operations = self.deadlines.first().map(|(at, _)| *at);
+        let activations = self.limits.first().map(|(at, _)| *at);
+        let graces = if self.hosts.is_empty() { self.graces.first().map(|(at, _)| *at) } else { None };
+        [calls, operations, activations, graces].into_iter().flatten().min()
     }
 
     /// The parts in which two states differ. For the checkers: what is live has to be what a restart
@@ -321,7 +337,11 @@ impl Workspace {
             calls,
             addresses,
             waiting,
-            parked,
+            queued,
+            turns,
+            needing,
+            contending,
+            calls_of,
             alarms,
             actions,
             action_keys,
@@ -329,7 +349,14 @@ impl Workspace {
             by_scope,
             activations,
             activating,
+            limits,
+            graces,
             operations,
+            operation_of,
+            operations_of,
+            excluding_in,
+            excluding,
+            deadlines,
             sessions,
             documents,
             focus,
@@ -353,7 +380,11 @@ impl Workspace {
             ("calls", *calls == other.calls),
             ("addresses", *addresses == other.addresses),
             ("waiting", *waiting == other.waiting),
-            ("parked", *parked == other.parked),
+            ("queued", *queued == other.queued),
+            ("turns", *turns == other.turns),
+            ("needing", *needing == other.needing),
+            ("contending", *contending == other.contending),
+            ("calls_of", *calls_of == other.calls_of),
             ("alarms", *alarms == other.alarms),
             ("actions", *actions == other.actions),
             ("action_keys", *action_keys == other.action_keys),
@@ -361,7 +392,14 @@ impl Workspace {
             ("by_scope", *by_scope == other.by_scope),
             ("activations", *activations == other.activations),
             ("activating", *activating == other.activating),
+            ("limits", *limits == other.limits),
+            ("graces", *graces == other.graces),
             ("operations", *operations == other.operations),
+            ("operation_of", *operation_of == other.operation_of),
+            ("operations_of", *operations_of == other.operations_of),
+            ("excluding_in", *excluding_in == other.excluding_in),
+            ("excluding", *excluding == other.excluding),
+            ("deadlines", *deadlines == other.deadlines),
             ("sessions", *sessions == other.sessions),
             ("documents", *documents == other.documents),
             ("focus", *focus == other.focus),
@@ -388,6 +426,46 @@ impl Workspace {
 }
 
 impl Workspace {
+    /// The calls that wait on an activation, in the order of their acceptance.
+    fn waiting_on(&self, activation: &ActivationId) -> impl Iterator<Item = Seq> {
+        let from = (activation.clone(), Seq(0));
+        self.waiting.range(from..).take_while(move |(id, _)| id == activation).map(|(_, seq)| *seq)
+    }
+
+    /// The calls for an instance of this app in this conversation that are not under way.
+    fn queued_for(&self, conversation: &ConversationId, scope: &AppScope) -> impl Iterator<Item = Seq> {
+        let from = (conversation.clone(), scope.clone(), Seq(0));
+        self.queued
+            .range(from..)
+            .take_while(move |(of, app, _)| of == conversation && app == scope)
+            .map(|(_, _, seq)| *seq)
+    }
+
+    /// The open calls on an instance, in the order of their acceptance.
+    fn calls_on(&self, instance: &InstanceId) -> impl Iterator<Item = &Arc<Call>> {
+        let from = (instance.clone(), Seq(0));
+        self.calls_of.range(from..).take_while(move |(id, _)| id == instance).filter_map(|(_, seq)| self.calls.get(seq))
+    }
+
+    /// The running operations that were started on an instance.
+    fn operations_on(&self, instance: &InstanceId) -> impl Iterator<Item = &Arc<Operation>> {
+        let from = (instance.clone(), Seq(0));
+        self.operations_of
+            .range(from..)
+            .take_while(move |(id, _)| id == instance)
+            .filter_map(|(_, seq)| self.operation_of.get(seq))
+    }
+
+    /// Whether a running operation of this instance needs the foreground.
+    fn needs_foreground(&self, instance: &InstanceId) -> bool {
+        self.operations_on(instance).any(|operation| operation.rule.needs_foreground)
+    }
+
+    /// The instance whose running operation holds the foreground (ACT-10).
+    fn foreground_holder(&self) -> Option<&InstanceId> {
+        self.focus.top().filter(|top| self.needs_foreground(top))
+    }
+
     /// The instance whose view a UI Action comes from.
     fn viewed(&self, view: &input::View) -> Option<&InstanceId> {
         match view {

@@ -2,13 +2,13 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use lineup_model::{AppScope, ErrorCode, Manifest, limits, message::Fault};
+use lineup_model::{AppScope, ErrorCode, InstanceId, Manifest, limits, message::Fault};
 
 use super::{Workspace, change_set::Kept, decision::Decision, draft::Draft, facts::Facts};
 use crate::{
     action::{self, Action, ActionInput},
     activation::Activation,
-    call::CallState,
+    call::{Call, CallState},
     journal::{Happened, Origin},
     registry::Installed,
 };
@@ -17,13 +17,14 @@ impl Workspace {
     pub(super) fn decide_recovered(&self, manifests: &[Arc<Manifest>], facts: Facts<'_>) -> Decision {
         let mut draft = Draft::new(self, facts.now, Origin::runtime());
         draft.record(Happened::Recovered, self.id.as_str(), None);
-        draft.register(manifests);
-        // What was due while the Runtime was down is settled first: a late deadline is completed,
-        // whatever happens to its instance now (OP-4).
-        draft.due();
         draft.resume_activations();
-        draft.hand_over_again();
+        // What was due while the Runtime was down is settled first: a late deadline is completed,
+        // whatever happens to its instance and its app now (OP-4).
+        draft.due();
+        draft.register(manifests);
+        draft.hand_over_again(None);
         draft.publish_all();
+        draft.settle();
         draft.done()
     }
 }
@@ -69,20 +70,26 @@ impl Draft {
         }
     }
 
-    /// Work that a handler had is handed over again: the next attempt (DUR-4).
-    fn hand_over_again(&mut self) {
-        let running: Vec<_> = self
-            .workspace
-            .calls
-            .values()
-            .filter(|call| matches!(call.state, CallState::Running { .. }))
-            .map(|call| call.key().clone())
-            .collect();
+    /// Work that a handler had is handed over again, of one instance or of all: the next attempt
+    /// (DUR-4).
+    pub(super) fn hand_over_again(&mut self, of: Option<&InstanceId>) {
+        let running = |call: &&Arc<Call>| matches!(call.state, CallState::Running { .. });
+        let running: Vec<_> = match of {
+            Some(instance) => {
+                self.workspace.calls_on(instance).filter(running).map(|call| call.key().clone()).collect()
+            }
+            None => self.workspace.calls.values().filter(running).map(|call| call.key().clone()).collect(),
+        };
         for key in running {
             self.hand_over(&key);
         }
-        let actions: Vec<_> = self.workspace.actions.values().cloned().collect();
+        let concerned = |action: &&Arc<Action>| of.is_none_or(|instance| action.instance == *instance);
+        let actions: Vec<_> = self.workspace.actions.values().filter(concerned).cloned().collect();
         for open in actions {
+            // One whose instance was closed with an exhausted call is over.
+            if !self.workspace.actions.contains_key(&open.seq) {
+                continue;
+            }
             match action::decide(open.generation, ActionInput::Deliver) {
                 action::Transition::Delivered(generation) => {
                     self.record(Happened::ActionDelivered, open.id.as_str(), None);

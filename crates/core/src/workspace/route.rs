@@ -1,7 +1,7 @@
 //! The way of a call: from acceptance to an activation, its turn, a handler or an operation
 //! (ACT-1 to ACT-3, ACT-10, OP-1 to OP-3), and what follows when one of these ends.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use lineup_model::{
     ActivationId, AppScope, CallKey, ConversationId, ErrorCode, InstanceId,
@@ -15,7 +15,7 @@ use super::{change_set::Kept, decision::Rejected, draft::Draft};
 use crate::{
     action::{self, ActionInput},
     activation::{self, Activation, ActivationInput, Asked, Failure},
-    call::{self, Call, CallInput, CallState},
+    call::{self, Call, CallFacts, CallInput, CallState},
     instance::{Instance, InstanceInput, InstanceState},
     journal::Happened,
     operation::{self, By, Operation, OperationEnd, OperationInput},
@@ -60,24 +60,17 @@ impl Draft {
                 Ok(key)
             }
             Way::Turn => {
+                self.room_for(&call)?;
                 call.state = CallState::WaitingForTurn;
                 Ok(self.accept(call, Some(Stage::Accepted)))
             }
             Way::NeedsYou => {
+                self.room_for(&call)?;
                 call.state = CallState::NeedsYou;
                 Ok(self.accept(call, Some(Stage::Accepted)))
             }
             Way::Wait(activation, instance) => {
-                let prefix = (activation.clone(), crate::Seq(0));
-                let waiting =
-                    self.workspace.waiting.range(prefix..).take_while(|((id, _), _)| *id == activation).count();
-                if waiting >= limits::WAITING_PER_INSTANCE {
-                    return Err(Rejected::of(
-                        self.origin().clone(),
-                        Fault::new(ErrorCode::RateLimited, "too many calls wait for this app; wait for some to end")
-                            .because("queue_full"),
-                    ));
-                }
+                self.room_for(&call)?;
                 call.state = CallState::Waiting { activation: activation.clone() };
                 call.instance = Some(instance);
                 self.demand_foreground(&activation, &descriptor);
@@ -110,13 +103,25 @@ impl Draft {
         }
     }
 
+    /// Whether one more call may wait for its instance, whatever it waits for: all of them may come
+    /// to wait on one activation (ACT-3).
+    fn room_for(&self, call: &Call) -> Result<(), Box<Rejected>> {
+        let CallFacts { address, app_scope, .. } = &*call.facts;
+        let waiting = self.workspace.queued_for(&address.conversation, app_scope).take(limits::WAITING_PER_INSTANCE);
+        if waiting.count() < limits::WAITING_PER_INSTANCE {
+            return Ok(());
+        }
+        let fault = Fault::new(ErrorCode::RateLimited, "too many calls wait for this app; wait for some to end");
+        Err(Rejected::of(self.origin().clone(), fault.because("queue_full")))
+    }
+
     /// Where a call that is not under way goes now.
     fn way(&self, call: &Call, descriptor: &Descriptor) -> Way {
         let conversation = &call.facts.address.conversation;
         let scope = &descriptor.app_scope;
         let instance = self.instance_of(conversation, scope);
         if let Some(exclusive) = descriptor.operation.exclusive {
-            if self.holder(exclusive, conversation, scope).is_some() {
+            if self.is_held(exclusive, conversation, scope) {
                 return Way::Lost;
             }
             // One that is starting elsewhere may come to hold it. One that is starting here is in
@@ -147,46 +152,48 @@ impl Draft {
         }
     }
 
-    /// The running operation that excludes another of its app (OP-3).
-    fn holder(&self, exclusive: Exclusive, conversation: &ConversationId, scope: &AppScope) -> Option<Arc<Operation>> {
-        self.workspace
-            .operations
-            .values()
-            .find(|operation| {
-                operation.app_scope == *scope
-                    && operation.rule.exclusive.is_some()
-                    && match exclusive {
-                        Exclusive::Conversation => operation.conversation == *conversation,
-                        Exclusive::Workspace => true,
-                    }
-            })
-            .cloned()
+    /// Whether a running operation excludes another of its app (OP-3).
+    fn is_held(&self, exclusive: Exclusive, conversation: &ConversationId, scope: &AppScope) -> bool {
+        match exclusive {
+            Exclusive::Conversation => {
+                let from = (conversation.clone(), scope.clone(), crate::Seq(0));
+                self.workspace
+                    .excluding_in
+                    .range(from..)
+                    .next()
+                    .is_some_and(|(of, app, _)| of == conversation && app == scope)
+            }
+            Exclusive::Workspace => self.is_held_anywhere(scope),
+        }
     }
 
-    /// Whether an earlier call of the same exclusivity waits on an activation of another instance.
+    fn is_held_anywhere(&self, scope: &AppScope) -> bool {
+        let from = (scope.clone(), crate::Seq(0));
+        self.workspace.excluding.range(from..).next().is_some_and(|(app, _)| app == scope)
+    }
+
+    /// The conversations of the calls that wait on an activation and will come to exclude others.
+    fn contenders(&self, scope: &AppScope) -> impl Iterator<Item = &ConversationId> {
+        let from = (scope.clone(), crate::Seq(0));
+        self.workspace
+            .contending
+            .range(from..)
+            .take_while(move |(app, _)| app == scope)
+            .filter_map(|(_, seq)| self.workspace.calls.get(seq))
+            .map(|call| &call.facts.address.conversation)
+    }
+
+    /// Whether a call of the same exclusivity waits on an activation of another instance.
     fn starting_elsewhere(&self, exclusive: Exclusive, call: &Call, scope: &AppScope) -> bool {
-        if exclusive == Exclusive::Conversation {
-            return false;
+        match exclusive {
+            Exclusive::Conversation => false,
+            Exclusive::Workspace => self.contenders(scope).any(|of| *of != call.facts.address.conversation),
         }
-        let own = &call.facts.address.conversation;
-        self.workspace.waiting.keys().any(|(_, seq)| {
-            self.workspace.calls.get(seq).is_some_and(|other| {
-                other.facts.app_scope == *scope
-                    && other.facts.address.conversation != *own
-                    && self.compiled(other).descriptor.operation.exclusive.is_some()
-            })
-        })
     }
 
     /// Whether the foreground belongs to a running operation of another instance (ACT-10).
     pub(super) fn foreground_is_bound(&self, except: Option<&InstanceId>) -> bool {
-        let Some(top) = self.workspace.focus.top() else { return false };
-        Some(top) != except
-            && self
-                .workspace
-                .operations
-                .values()
-                .any(|operation| operation.instance == *top && operation.rule.needs_foreground)
+        self.workspace.foreground_holder().is_some_and(|holder| Some(holder) != except)
     }
 
     /// Begins an activation for a call that has been taken in, and lets the call wait on it.
@@ -280,7 +287,6 @@ impl Draft {
         for key in waiting {
             self.proceed(&key, Some(&activation.cause));
         }
-        self.settle();
     }
 
     /// Sends a call that waited on its way again. `cause` is the call that caused the activation
@@ -415,20 +421,24 @@ impl Draft {
             let session = crate::session::AppSession::clone(&session).with_run(id.clone(), self.now);
             self.put_session(session);
         }
+        if descriptor.operation.exclusive.is_some() {
+            self.contested.insert(descriptor.app_scope.clone());
+        }
         if descriptor.operation.needs_foreground {
             self.yield_foreground(&instance.id);
         }
         id
     }
 
-    /// An operation has come to hold the foreground: what is on its way there no longer asks for it,
+    /// An operation holds the foreground now: what is on its way there no longer asks for it,
     /// and its calls wait for the user once their instance stands (ACT-10).
     fn yield_foreground(&mut self, holder: &InstanceId) {
         let coming: Vec<_> = self
             .workspace
-            .activations
-            .values()
-            .filter(|activation| activation.foreground && activation.instance != *holder)
+            .graces
+            .iter()
+            .filter_map(|(_, id)| self.workspace.activations.get(id))
+            .filter(|activation| activation.instance != *holder)
             .cloned()
             .collect();
         for activation in coming {
@@ -467,13 +477,7 @@ impl Draft {
     }
 
     fn waiting_on(&self, activation: &ActivationId) -> Vec<CallKey> {
-        let from = (activation.clone(), crate::Seq(0));
-        self.workspace
-            .waiting
-            .range(from..)
-            .take_while(|((id, _), _)| id == activation)
-            .map(|((_, seq), _)| seq.call_key())
-            .collect()
+        self.workspace.waiting_on(activation).map(crate::Seq::call_key).collect()
     }
 
     /// None of the calls that waited executes, and all of them end in this commit (ACT-3).
@@ -509,7 +513,6 @@ impl Draft {
         if activation.opened_instance {
             self.close(&activation.instance);
         }
-        self.settle();
     }
 
     // ---- ends ----
@@ -527,9 +530,8 @@ impl Draft {
 
     /// The operations of a call end with it (OP-6, I32).
     fn end_operations_of(&mut self, key: &CallKey, completed: bool) {
-        let of_call: Vec<_> =
-            self.workspace.operations.values().filter(|operation| operation.call == *key).cloned().collect();
-        for operation in of_call {
+        let of_call = crate::Seq::of_call(key).and_then(|seq| self.workspace.operation_of.get(&seq).cloned());
+        if let Some(operation) = of_call {
             let input = OperationInput::CallEnded { now: self.now.effective, completed };
             if let Some(end) = operation::decide(&operation, input) {
                 self.close_operation(&operation, end);
@@ -539,13 +541,9 @@ impl Draft {
 
     /// What a tool's declaration asks for once a call of it is final (ACT-7).
     fn after_call(&mut self, instance: &InstanceId, descriptor: &Descriptor) {
-        let busy = self.workspace.calls.values().any(|call| call.instance.as_ref() == Some(instance));
+        let busy = self.workspace.calls_on(instance).next().is_some();
         // Only the user leaves an operation that holds the foreground (ACT-10).
-        let holds = self
-            .workspace
-            .operations
-            .values()
-            .any(|operation| operation.instance == *instance && operation.rule.needs_foreground);
+        let holds = self.workspace.needs_foreground(instance);
         if descriptor.target.restore_previous_focus && !holds && self.workspace.focus.top() == Some(instance) {
             let stack = self.workspace.focus.without(instance);
             self.focus(stack);
@@ -618,16 +616,11 @@ impl Draft {
         }
         let starting: Vec<Arc<Call>> = self
             .workspace
-            .calls
-            .values()
+            .queued_for(&conversation, &scope)
+            .filter_map(|seq| self.workspace.calls.get(&seq))
             .filter(|other| {
-                other.facts.app_scope == scope
-                    && other.facts.address.conversation == conversation
-                    && other.key() != key
-                    && matches!(
-                        self.compiled(other).descriptor.executor,
-                        Executor::Runtime { action: BuiltIn::DeadlineStart { .. } }
-                    )
+                let executor = &self.compiled(other).descriptor.executor;
+                other.key() != key && matches!(executor, Executor::Runtime { action: BuiltIn::DeadlineStart { .. } })
             })
             .cloned()
             .collect();
@@ -663,13 +656,7 @@ impl Draft {
             let activation = Activation { opened_instance: false, ..Activation::clone(&activation) };
             self.activation_cancelled(&activation);
         }
-        let open: Vec<CallKey> = self
-            .workspace
-            .calls
-            .values()
-            .filter(|call| call.instance.as_ref() == Some(id))
-            .map(|call| call.key().clone())
-            .collect();
+        let open: Vec<CallKey> = self.workspace.calls_on(id).map(|call| call.key().clone()).collect();
         for key in open {
             // A deadline operation does not need its instance (OP-5).
             let operates = self.call(&key).is_some_and(|call| matches!(call.state, CallState::Operating { .. }));
@@ -710,25 +697,66 @@ impl Draft {
 
     /// The user left the instance in front (HST-2): an operation whose rule says so ends.
     pub(super) fn left(&mut self, instance: &InstanceId) {
-        let running: Vec<_> =
-            self.workspace.operations.values().filter(|operation| operation.instance == *instance).cloned().collect();
+        let running: Vec<_> = self.workspace.operations_on(instance).cloned().collect();
         for operation in running {
             self.end_operation(&operation, OperationInput::Left);
         }
     }
 
-    /// Lets calls that wait for their turn or for the user go on if they can now.
+    /// What every decision that may have freed something ends with: activations that nobody waits for
+    /// are called off, calls that wait for their turn or for the user go on if they can, and what is on
+    /// its way to the foreground leaves it to an operation that holds it.
     pub(super) fn settle(&mut self) {
-        let activations: Vec<_> = self.workspace.activations.values().cloned().collect();
-        for activation in activations {
-            // Nobody waits for it any more: its calls were cancelled or expired.
-            if self.waiting_on(&activation.id).is_empty() && self.workspace.activations.contains_key(&activation.id) {
+        for id in std::mem::take(&mut self.deserted) {
+            if let Some(activation) = self.workspace.activations.get(&id).cloned()
+                && self.workspace.waiting_on(&id).next().is_none()
+            {
                 self.activation_cancelled(&activation);
             }
         }
-        let parked: Vec<CallKey> = self.workspace.parked.keys().map(|seq| seq.call_key()).collect();
-        for key in parked {
-            self.proceed(&key, None);
+        for seq in self.movable() {
+            self.proceed(&seq.call_key(), None);
         }
+        if let Some(holder) = self.workspace.foreground_holder().cloned() {
+            self.yield_foreground(&holder);
+        }
+    }
+
+    /// The calls that wait for their turn or for the user and may be able to go on, in the order of
+    /// their acceptance. A few more than can; never all of them while nothing has changed.
+    fn movable(&mut self) -> BTreeSet<crate::Seq> {
+        let contested = std::mem::take(&mut self.contested);
+        let workspace = &self.workspace;
+        let scope_of = |seq: &crate::Seq| workspace.calls.get(seq).map(|call| &call.facts.app_scope);
+        let mut movable = BTreeSet::new();
+        match workspace.foreground_holder().and_then(|holder| workspace.instances.get(holder)) {
+            None => movable.extend(workspace.needing.iter().copied()),
+            Some(holder) => {
+                // They go on where the user is; they have lost where another has begun.
+                let here = workspace.queued_for(&holder.conversation, &holder.app_scope);
+                movable.extend(here.filter(|seq| workspace.needing.contains(seq)));
+                if !contested.is_empty() {
+                    let lost = |seq: &&crate::Seq| scope_of(seq).is_some_and(|scope| contested.contains(scope));
+                    movable.extend(workspace.needing.iter().filter(lost).copied());
+                }
+            }
+        }
+        let mut next = workspace.turns.first().cloned();
+        while let Some((scope, first)) = next {
+            let of_scope = workspace.turns.range((scope.clone(), first)..).take_while(|(app, _)| *app == scope);
+            let mut contenders = self.contenders(&scope);
+            match (self.is_held_anywhere(&scope), contenders.next()) {
+                (true, _) | (false, None) => movable.extend(of_scope.map(|(_, seq)| *seq)),
+                // Those of the one conversation that is starting join it.
+                (false, Some(conversation)) => {
+                    if contenders.all(|other| other == conversation) {
+                        let here = workspace.queued_for(conversation, &scope);
+                        movable.extend(here.filter(|seq| workspace.turns.contains(&(scope.clone(), *seq))));
+                    }
+                }
+            }
+            next = workspace.turns.range((scope.clone(), crate::Seq(u64::MAX))..).next().cloned();
+        }
+        movable
     }
 }

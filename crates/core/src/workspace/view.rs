@@ -19,9 +19,9 @@ impl Workspace {
         // The oldest activation that asks for the foreground comes first: the order of its id is
         // the order of the journal only within one length, so compare by its instance's limit.
         let asked = self
-            .activations
-            .values()
-            .filter(|activation| activation.foreground)
+            .graces
+            .iter()
+            .filter_map(|(_, id)| self.activations.get(id))
             .min_by_key(|activation| (activation.full_limit, activation.id.as_str().len(), activation.id.clone()));
         let foreground = match asked {
             Some(activation) => self.instances.get(&activation.instance).map(|instance| Foreground {
@@ -55,15 +55,13 @@ impl Workspace {
             .filter_map(|instance| {
                 let app = self.apps.get(&instance.app_scope)?;
                 let surface = app.manifest.surfaces.first()?;
-                let time = self.operations.values().filter(|operation| operation.instance == instance.id).find_map(
-                    |operation| {
-                        let deadline = operation.deadline?;
-                        Some(RemainingTime {
-                            length_ms: deadline.since(operation.started.effective),
-                            remaining_ms: deadline.since(now),
-                        })
-                    },
-                );
+                let time = self.operations_on(&instance.id).find_map(|operation| {
+                    let deadline = operation.deadline?;
+                    Some(RemainingTime {
+                        length_ms: deadline.since(operation.started.effective),
+                        remaining_ms: deadline.since(now),
+                    })
+                });
                 Some(SurfaceView {
                     instance: instance.id.clone(),
                     app_scope: instance.app_scope.clone(),
@@ -81,9 +79,7 @@ impl Workspace {
         self.instances.values().filter(|instance| {
             matches!(instance.state, InstanceState::Starting | InstanceState::Foreground)
                 || self.activating.contains_key(&instance.id)
-                || self.calls.values().any(|call| {
-                    call.instance.as_ref() == Some(&instance.id) && matches!(call.state, CallState::Running { .. })
-                })
+                || self.deliveries(&instance.id).next().is_some()
                 || self.actions.values().any(|action| action.instance == instance.id)
                 || self.inbox.values().any(|row| row.instance == instance.id && !row.parked)
         })
@@ -121,12 +117,9 @@ impl Workspace {
 
     /// The calls that a handler of this instance should have, in the order of their acceptance.
     pub fn deliveries(&self, instance: &InstanceId) -> impl Iterator<Item = (&Arc<Call>, Generation)> {
-        self.calls.values().filter_map(move |call| match &call.state {
-            CallState::Running { generation, .. } if call.instance.as_ref() == Some(instance) => {
-                Some((call, *generation))
-            }
-            CallState::Running { .. }
-            | CallState::Waiting { .. }
+        self.calls_on(instance).filter_map(|call| match &call.state {
+            CallState::Running { generation, .. } => Some((call, *generation)),
+            CallState::Waiting { .. }
             | CallState::WaitingForTurn
             | CallState::NeedsYou
             | CallState::Operating { .. } => None,
