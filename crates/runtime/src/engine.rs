@@ -195,13 +195,13 @@ impl Engine {
         self.counters
     }
 
-    /// Inputs and decisions that are not durable yet.
+    /// Inputs and decisions that are not durable yet. A batch that only tidies up counts as one.
     #[must_use]
     pub fn backlog(&self) -> usize {
         self.arrivals.len()
             + self.fetching.as_ref().map_or(0, |(inputs, _)| inputs.len())
             + self.decided.len()
-            + self.in_flight.as_ref().map_or(0, |batch| batch.decided.len())
+            + self.in_flight.as_ref().map_or(0, |batch| batch.decided.len().max(1))
     }
 
     /// Moves effective time on to this reading of the clocks. It never goes back (OP-4).

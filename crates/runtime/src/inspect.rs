@@ -121,6 +121,7 @@ pub(crate) async fn answer(runtime: &Runtime, query: InspectQuery) -> Result<Val
             json!({
                 "workspace": durable.id(), "hosts": hosts, "open_calls": durable.calls().count(),
                 "outbox": durable.outbox().count(), "inbox": durable.inbox().count(),
+                "actions": durable.actions().count(),
                 "backlog": glance.backlog, "store": format!("{:?}", glance.standing).to_lowercase(),
                 "decided": glance.counters.decided, "rejected": glance.counters.rejected,
                 "batches": glance.counters.batches, "effective_ms": now,

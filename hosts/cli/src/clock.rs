@@ -63,6 +63,7 @@ fn uptime_ms(text: &str) -> Option<u64> {
 /// clock starts from the same moment, so that no time passes between two of them.
 pub struct ManualClock {
     boot: String,
+    wall: i64,
     now: watch::Sender<u64>,
 }
 
@@ -72,8 +73,21 @@ const MANUAL_WALL: i64 = 1_767_225_600_000;
 impl ManualClock {
     /// A clock that stands at its beginning.
     pub fn new() -> Self {
-        Self { boot: format!("manual-{}", ulid::Ulid::generate()), now: watch::Sender::new(0) }
+        let boot = format!("manual-{}", ulid::Ulid::generate());
+        Self { boot, wall: MANUAL_WALL + away(), now: watch::Sender::new(0) }
     }
+}
+
+/// How many milliseconds pass between two processes.
+#[cfg(not(feature = "failpoints"))]
+const fn away() -> i64 {
+    0
+}
+
+/// How many milliseconds have passed since the first process: the kill proof says it.
+#[cfg(feature = "failpoints")]
+fn away() -> i64 {
+    std::env::var("LINEUP_CLOCK_AWAY_MS").ok().and_then(|text| text.parse().ok()).unwrap_or(0)
 }
 
 impl Advance for ManualClock {
@@ -86,7 +100,7 @@ impl Advance for ManualClock {
 impl Clock for ManualClock {
     fn read(&self) -> ClockReading {
         let boot_ms = *self.now.borrow();
-        let wall = MANUAL_WALL.saturating_add(i64::try_from(boot_ms).unwrap_or(i64::MAX));
+        let wall = self.wall.saturating_add(i64::try_from(boot_ms).unwrap_or(i64::MAX));
         ClockReading { boot: self.boot.clone(), boot_ms, wall: Wall(wall) }
     }
 

@@ -66,6 +66,15 @@ pub(super) async fn identity(connection: &mut SqliteConnection) -> sqlx::Result<
     Ok((row.try_get(0)?, row.try_get(1)?))
 }
 
+/// Writes into an empty database that it is ours.
+pub(super) async fn claim(connection: &mut SqliteConnection) -> sqlx::Result<()> {
+    if identity(connection).await? == (0, 0) {
+        let statement = format!("PRAGMA application_id = {}", super::APPLICATION);
+        sqlx::query(AssertSqlSafe(statement)).persistent(false).execute(connection).await?;
+    }
+    Ok(())
+}
+
 /// Gives a new database an identity (`PRAGMA user_version`), by which a replaced file is told, and
 /// brings it into the file's own header.
 pub(super) async fn identify(connection: &mut SqliteConnection) -> sqlx::Result<()> {

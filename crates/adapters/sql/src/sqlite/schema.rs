@@ -6,17 +6,32 @@ use sqlx::{
     migrate::{MigrateError, Migration, MigrationType, Migrator},
 };
 
-use super::error::{corrupt, failed};
+use super::{
+    connect,
+    error::{corrupt, failed},
+};
 
 const MIGRATIONS: [(i64, &str, &str); 1] = [(1, "layout", include_str!("migrations/0001_layout.sql"))];
 
 /// Brings the database to the layout of this version.
 pub(super) async fn migrate(connection: &mut SqliteConnection) -> Result<(), StoreError> {
+    apply(connection, &MIGRATIONS).await
+}
+
+async fn apply(
+    connection: &mut SqliteConnection,
+    migrations: &[(i64, &'static str, &'static str)],
+) -> Result<(), StoreError> {
     const OPERATION: &str = "migrate the database";
-    let migrations = MIGRATIONS.map(|(version, name, sql)| {
-        Migration::new(version, name.into(), MigrationType::Simple, sql.into_sql_str(), false)
-    });
-    match Migrator::with_migrations(migrations.into()).run_direct(None, connection, false).await {
+    // Before any table: one that is found without it is another program's.
+    connect::claim(connection).await.map_err(|error| failed(OPERATION, error))?;
+    let migrations: Vec<Migration> = migrations
+        .iter()
+        .map(|(version, name, sql)| {
+            Migration::new(*version, (*name).into(), MigrationType::Simple, (*sql).into_sql_str(), false)
+        })
+        .collect();
+    match Migrator::with_migrations(migrations).run_direct(None, connection, false).await {
         Ok(()) => Ok(()),
         Err(MigrateError::VersionMissing(version)) => Err(corrupt(
             OPERATION,
@@ -27,5 +42,20 @@ pub(super) async fn migrate(connection: &mut SqliteConnection) -> Result<(), Sto
         }
         Err(MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _)) => Err(failed(OPERATION, error)),
         Err(error) => Err(corrupt(OPERATION, error.to_string())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::SqliteStore, *};
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn h112_a_creation_that_was_interrupted_between_its_commits_is_gone_on_with() {
+        let directory = tempfile::tempdir().expect("a directory for the test");
+        let mut connection = connect::writer(&directory.path().join("lineup.sqlite"), true).await.expect("a new file");
+        // Ends where a kill after the first commit does: the list of migrations is there, nothing else.
+        apply(&mut connection, &[(1, "layout", "CREATE TABLE")]).await.expect_err("half a statement");
+        connect::close(connection).await;
+        SqliteStore::open(directory.path()).await.expect("the store is made");
     }
 }
