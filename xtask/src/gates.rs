@@ -82,6 +82,13 @@ fn test_steps() -> Vec<Step> {
         here("links", links::run),
         Step { name: "tests", work: Work::Tests(tests) },
         Step { name: "examples", work: Work::Tests(examples) },
+        // The short form; `cargo xtask kill -- run` is the whole of it.
+        program("kills", cargo(), &["run", "--quiet", "--package", "lineup-kill", "--", "run", "--kills", "20"]),
+        program(
+            "control",
+            cargo(),
+            &["run", "--quiet", "--package", "lineup-kill", "--", "run", "--control", "--kills", "20"],
+        ),
     ]
 }
 

@@ -62,7 +62,7 @@ fn main() -> ExitCode {
         Command::Manifests(command) => manifests::run(&command),
         Command::Bench(command) => programs::run("lineup-bench", &command),
         Command::Sim(command) => programs::run("lineup-sim", &command),
-        Command::Kill(command) => programs::run("lineup-kill", &command),
+        Command::Kill(command) => programs::run_plain("lineup-kill", &command),
     };
     match done {
         Ok(said) => {

@@ -1,4 +1,4 @@
-//! `cargo xtask bench | sim | kill`: programs of their own, built with optimisation and started here.
+//! `cargo xtask bench | sim | kill`: programs of their own, started here.
 
 use std::process::Command;
 
@@ -12,10 +12,19 @@ pub(crate) struct Program {
     arguments: Vec<String>,
 }
 
-/// Builds the package and runs it with these arguments.
+/// Builds the package with optimisation and runs it with these arguments.
 pub(crate) fn run(package: &str, program: &Program) -> Result<String, String> {
+    start(package, &["--release"], program)
+}
+
+/// The same without optimisation: for a program that waits for others.
+pub(crate) fn run_plain(package: &str, program: &Program) -> Result<String, String> {
+    start(package, &[], program)
+}
+
+fn start(package: &str, how: &[&str], program: &Program) -> Result<String, String> {
     let mut command = cargo();
-    command.args(["run", "--release", "--package", package, "--"]).args(&program.arguments);
+    command.arg("run").args(how).args(["--package", package, "--"]).args(&program.arguments);
     let status = command.status().map_err(|error| format!("cargo cannot be started: {error}"))?;
     if status.success() { Ok(format!("{package}: done")) } else { Err(format!("{package}: {status}")) }
 }

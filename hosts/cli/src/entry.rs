@@ -8,7 +8,9 @@ use serde_json::{Value, json};
 use tokio::{net::TcpStream, time::timeout};
 use tokio_tungstenite::{
     MaybeTlsStream, WebSocketStream, connect_async,
-    tungstenite::{Error, Message, client::IntoClientRequest as _, http::HeaderValue},
+    tungstenite::{
+        Error, Message, client::IntoClientRequest as _, http::HeaderValue, protocol::frame::coding::CloseCode,
+    },
 };
 
 use crate::{data::DataDir, failure::Failure};
@@ -20,6 +22,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub struct Entry {
     socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
     requests: u64,
+    /// Whether the Runtime ended this connection for what this side did: another one took its place,
+    /// or it was silent or slow.
+    ended_for_good: bool,
 }
 
 impl Entry {
@@ -41,7 +46,7 @@ impl Entry {
         let bearer = HeaderValue::from_str(&format!("Bearer {}", token.as_str())).map_err(|error| broken(&error))?;
         request.headers_mut().insert("authorization", bearer);
         match timeout(PATIENCE, connect_async(request)).await {
-            Ok(Ok((socket, _response))) => Ok(Self { socket, requests: 0 }),
+            Ok(Ok((socket, _response))) => Ok(Self { socket, requests: 0, ended_for_good: false }),
             Ok(Err(Error::Http(response))) => Err(refusal(response.status().as_u16(), response.body().as_deref())),
             Ok(Err(Error::Io(_))) => Err(data.nobody_there()),
             Ok(Err(error)) => {
@@ -75,6 +80,11 @@ impl Entry {
         Ok(id)
     }
 
+    /// Whether connecting again would not help.
+    pub const fn is_ended_for_good(&self) -> bool {
+        self.ended_for_good
+    }
+
     /// The next frame.
     pub async fn next(&mut self) -> Result<Value, Failure> {
         loop {
@@ -83,7 +93,10 @@ impl Entry {
                     return serde_json::from_str(&text)
                         .map_err(|error| Failure::Broken(format!("the Runtime's answer cannot be read: {error}")));
                 }
-                Some(Ok(Message::Close(frame))) => return Err(gone(frame.map(|frame| frame.reason.to_string()))),
+                Some(Ok(Message::Close(frame))) => {
+                    self.ended_for_good |= frame.as_ref().is_some_and(|frame| frame.code == CloseCode::Policy);
+                    return Err(gone(frame.map(|frame| frame.reason.to_string())));
+                }
                 Some(Ok(_)) => {}
                 Some(Err(_)) | None => return Err(gone(None)),
             }

@@ -159,6 +159,27 @@ fn dur_4_an_agent_that_waits_gets_its_outcome_across_a_kill() {
 }
 
 #[test]
+fn act_8_a_host_that_stays_shows_again_what_a_new_runtime_remembers() {
+    let mut world = World::serving();
+    let mut host = world.host(&["--session", "screen"]);
+    world.kill();
+    world.serve();
+    host.until(|line| line["kind"] == "reported" && line["type"] == "hello" && line["session"] == "screen");
+    let mut call = start(&world, "c1");
+    receipt(&mut call, "starting");
+    receipt(&mut call, "started");
+    assert_eq!((world.rows("operations"), world.rows("focus")), (1, 1));
+}
+
+#[test]
+fn hst_3_a_session_that_another_has_taken_over_ends_instead_of_taking_it_back() {
+    let world = World::serving();
+    let mut first = world.host(&["--session", "screen"]);
+    let _second = world.host(&["--session", "screen"]);
+    assert_eq!(first.exit_code(), 4);
+}
+
+#[test]
 fn hst_3_a_session_out_of_sight_confirms_nothing() {
     let world = World::serving();
     let mut host = world.host(&["--by-hand", "--hidden"]);

@@ -6,11 +6,12 @@ use std::{
     time::Duration,
 };
 
+use backon::{BackoffBuilder as _, ExponentialBuilder};
 use lineup_adapters::relay::Role;
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncBufReadExt as _, BufReader, Lines, Stdin, stdin},
-    time::{Instant, sleep_until},
+    time::{Instant, sleep, sleep_until},
 };
 
 use crate::{
@@ -25,12 +26,15 @@ use crate::{
 const WRONG: &str = "wrong-attempt";
 /// How long after a wrong confirmation the right one comes.
 const BETWEEN: Duration = Duration::from_secs(1);
+/// The pauses between two tries to connect again: the first one, and what they grow to.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 pub async fn run(data: &DataDir, command: HostCommand, printer: &Printer) -> Result<ExitCode, Failure> {
     match command {
         HostCommand::Attach(attach) => {
             let entry = Entry::open(data, &Role::Host).await?;
-            Screen::new(entry, attach, printer).run().await
+            Screen::new(entry, attach, printer).run(data).await
         }
         HostCommand::Intent { intent, intent_id, session } => intend(data, &intent, intent_id, session, printer).await,
     }
@@ -72,6 +76,23 @@ async fn intend(
     Ok(ExitCode::SUCCESS)
 }
 
+/// Connects again, with growing, jittered pauses, until it is let in or refused.
+async fn again(data: &DataDir) -> Result<Entry, Failure> {
+    let mut pauses = ExponentialBuilder::default()
+        .with_min_delay(FIRST_PAUSE)
+        .with_max_delay(LONGEST_PAUSE)
+        .with_jitter()
+        .without_max_times()
+        .build();
+    loop {
+        sleep(pauses.next().unwrap_or(LONGEST_PAUSE)).await;
+        match Entry::open(data, &Role::Host).await {
+            Err(Failure::Unreachable(_)) => {}
+            opened => return opened,
+        }
+    }
+}
+
 /// A Host session.
 struct Screen<'a> {
     entry: Entry,
@@ -93,10 +114,37 @@ impl<'a> Screen<'a> {
         Self { entry, attach, printer, attempt: None, mounted, due, asked }
     }
 
-    async fn run(mut self) -> Result<ExitCode, Failure> {
+    /// Shows and reports until it is told to end. A Runtime that goes away is waited for (HST-2: that
+    /// is not leaving).
+    async fn run(mut self, data: &DataDir) -> Result<ExitCode, Failure> {
         let session = self.attach.session.clone().unwrap_or_else(|| format!("cli-{}", fresh()));
-        self.report(json!({ "type": "hello", "session": session, "visible": !self.attach.hidden })).await?;
         let mut words = self.attach.by_hand.then(|| BufReader::new(stdin()).lines());
+        loop {
+            match self.show_on(&session, &mut words).await {
+                Err(Failure::Unreachable(_)) if !self.entry.is_ended_for_good() => {}
+                ended => return ended,
+            }
+            eprintln!("lineup: the connection is lost; it is tried again (Ctrl-C ends it)");
+            tokio::select! {
+                entry = again(data) => self.entry = entry?,
+                _ = tokio::signal::ctrl_c() => return Ok(ExitCode::SUCCESS),
+            }
+            eprintln!("lineup: connected again");
+            // The new connection is told everything again, and nothing of the old one is due.
+            self.attempt = None;
+            self.mounted.clear();
+            self.due.clear();
+            self.asked.clear();
+        }
+    }
+
+    /// One connection.
+    async fn show_on(
+        &mut self,
+        session: &str,
+        words: &mut Option<Lines<BufReader<Stdin>>>,
+    ) -> Result<ExitCode, Failure> {
+        self.report(json!({ "type": "hello", "session": session, "visible": !self.attach.hidden })).await?;
         loop {
             let next = self.due.front().map(|(at, _)| *at);
             tokio::select! {
@@ -106,9 +154,9 @@ impl<'a> Screen<'a> {
                         self.report(report).await?;
                     }
                 }
-                word = next_word(&mut words), if words.is_some() => match word {
+                word = next_word(words), if words.is_some() => match word {
                     Some(word) => self.obey(word.trim()).await?,
-                    None => words = None,
+                    None => *words = None,
                 },
                 _ = tokio::signal::ctrl_c() => return Ok(ExitCode::SUCCESS),
             }
