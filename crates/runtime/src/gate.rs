@@ -216,3 +216,76 @@ fn asked(body: RequestBody) -> AgentRequest {
         RequestBody::Text { text } => AgentRequest::Text { text },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use lineup_ports::outbound::{MockTransport, TransportError};
+
+    use super::*;
+
+    /// A transport that delivers these bytes once, and says which messages and acknowledgements it
+    /// was given.
+    fn transport(payload: &'static [u8]) -> (Arc<MockTransport>, mpsc::UnboundedReceiver<String>) {
+        let (said, heard) = mpsc::unbounded_channel();
+        let mut transport = MockTransport::new();
+        let mut events = vec![TransportEvent::Delivered(Delivery {
+            token: DeliveryToken(7),
+            sender: "ann".parse().expect("a plain word is an id"),
+            payload: payload.to_vec(),
+        })];
+        transport.expect_next().returning(move || match events.pop() {
+            Some(event) => Ok(event),
+            None => Err(TransportError { operation: "next", retryable: false, source: None }),
+        });
+        let sent = said.clone();
+        transport.expect_send().returning(move |messages| {
+            for message in messages {
+                let _ = sent.send(String::from_utf8_lossy(&message.payload).into_owned());
+            }
+            Ok(())
+        });
+        transport.expect_acknowledge().returning(move |tokens| {
+            for token in tokens {
+                let _ = said.send(format!("acknowledged {}", token.0));
+            }
+            Ok(())
+        });
+        (Arc::new(transport), heard)
+    }
+
+    async fn heard(payload: &'static [u8], lines: usize) -> (Vec<String>, Option<Told>) {
+        let (transport, mut heard) = transport(payload);
+        let (queue, mut told) = mpsc::channel(1);
+        let out = ToTransport::start(transport.clone());
+        listen(transport, queue, out).await;
+        let mut said = Vec::new();
+        for _ in 0..lines {
+            said.push(heard.recv().await.expect("the gate says something"));
+        }
+        (said, told.try_recv().ok())
+    }
+
+    #[tokio::test]
+    async fn wire_5_what_is_no_request_is_acknowledged_dropped_and_never_answered() {
+        let (said, told) = heard(br#"{"type":"lineup.v1.something.else","id":"m1","conversation_id":"main"}"#, 1).await;
+        assert_eq!(said, ["acknowledged 7"]);
+        assert!(told.is_none());
+    }
+
+    #[tokio::test]
+    async fn wire_5_a_request_that_cannot_be_read_is_refused_and_reaches_nobody() {
+        let bytes = br#"{"type":"lineup.v1.tool.status","id":"m1","conversation_id":"main","call_id":"k1","owner":"me"}"#;
+        let (said, told) = heard(bytes, 2).await;
+        assert!(said[0].contains("envelope_invalid") && said[0].contains("reserved_field"), "{said:?}");
+        assert_eq!(said[1], "acknowledged 7");
+        assert!(told.is_none());
+    }
+
+    #[tokio::test]
+    async fn dur_3_a_request_that_was_read_is_not_acknowledged_before_it_is_settled() {
+        let bytes = br#"{"type":"lineup.v1.tool.status","id":"m1","conversation_id":"main","call_id":"k1"}"#;
+        let (said, told) = heard(bytes, 0).await;
+        assert!(said.is_empty());
+        assert!(matches!(told, Some(Told::Envelope { token: DeliveryToken(7), .. })));
+    }
+}

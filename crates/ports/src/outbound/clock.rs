@@ -15,6 +15,7 @@ pub struct ClockReading {
 }
 
 /// Reads the machine's clocks and waits on them.
+#[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
 pub trait Clock: Send + Sync {
     /// The clocks now. Never blocks and never fails.

@@ -17,6 +17,7 @@ pub struct HostError {
 
 /// The shells that show MiniApps. Level-triggered: each call carries all that should be seen, so a
 /// lost or repeated one does no harm.
+#[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
 pub trait Hosts: Send + Sync {
     /// Shows this and nothing else in a session. Returns once the session was told; what it does
@@ -28,6 +29,7 @@ pub trait Hosts: Send + Sync {
 }
 
 /// The restricted views of MiniApps. Level-triggered, as [`Hosts`].
+#[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
 pub trait Surfaces: Send + Sync {
     /// Mounts these Surfaces and no others in a session, each with its projection.

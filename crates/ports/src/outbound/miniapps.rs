@@ -56,6 +56,7 @@ pub struct MiniAppError {
 
 /// Hosts MiniApps. Handlers run at least once; what they ask of the Runtime goes through the
 /// requests given to [`MiniApps::attach`], in the context that this port was given.
+#[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
 pub trait MiniApps: Send + Sync {
     /// The verified manifests of the MiniApps that it hosts, sorted by scope.

@@ -13,3 +13,12 @@ pub use store::{
     AuditQuery, AuditRow, Cause, Commit, Committed, Epoch, Opened, Store, StoreCapabilities, StoreError, StoreErrorKind,
 };
 pub use transport::{Delivery, DeliveryToken, Outgoing, Transport, TransportError, TransportEvent};
+
+#[cfg(feature = "mock")]
+pub use self::{
+    clock::MockClock,
+    hosts::{MockHosts, MockSurfaces},
+    miniapps::MockMiniApps,
+    store::MockStore,
+    transport::MockTransport,
+};

@@ -155,6 +155,7 @@ impl StoreCapabilities {
 }
 
 /// Remembers workspaces. One process owns a workspace; the Runtime calls `commit` one at a time.
+#[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
 pub trait Store: Send + Sync {
     /// What it can do.

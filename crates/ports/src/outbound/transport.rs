@@ -58,6 +58,7 @@ pub struct TransportError {
 }
 
 /// The Runtime's end of AppServer. At least once in both directions; one connection at a time.
+#[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
 pub trait Transport: Send + Sync {
     /// The next event. Called by one task at a time; dropping the future loses no event. Reconnects
