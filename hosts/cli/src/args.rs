@@ -83,6 +83,9 @@ pub struct Serve {
     /// Whose time it is.
     #[arg(long, hide = true, default_value = "system")]
     pub clock: ClockKind,
+    /// Leave a MiniApp out; may be given several times.
+    #[arg(long, hide = true, value_name = "APP")]
+    pub without: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -70,6 +70,18 @@ pub struct Relay {
     _lock: File,
 }
 
+/// Reads what a relay has counted, also after that has closed.
+#[derive(Clone)]
+pub struct Counts(SharedHub);
+
+impl Counts {
+    /// What was counted since the relay was opened.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        self.0.stats()
+    }
+}
+
 struct Shared {
     hub: SharedHub,
     credentials: Mutex<Credentials>,
@@ -139,6 +151,12 @@ impl Relay {
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.shared.hub.stats()
+    }
+
+    /// The same, for whoever does not hold the relay.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        Counts(Arc::clone(&self.shared.hub))
     }
 
     /// Ends every connection, writes what is not yet safe, and closes the file.

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use lineup_wire::relay::Party;
+use serde::{Serialize, Serializer};
 
 /// Counters of one relay.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Stats {
     /// Connections that stand now.
@@ -23,6 +24,7 @@ pub struct Stats {
     /// Upgrades that were refused for their credential.
     pub unauthorized: u64,
     /// By party, over all its connections.
+    #[serde(serialize_with = "by_name")]
     pub parties: BTreeMap<Party, PartyStats>,
 }
 
@@ -35,8 +37,13 @@ impl Stats {
     }
 }
 
+/// In JSON a party is `runtime` or `agent:<id>`.
+fn by_name<S: Serializer>(parties: &BTreeMap<Party, PartyStats>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(parties.iter().map(|(party, stats)| (party.to_string(), stats)))
+}
+
 /// Counters of one party.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct PartyStats {
     /// Connections that were taken in.

@@ -2,23 +2,25 @@
 
 use std::{io::ErrorKind, process::ExitCode, sync::Arc};
 
+use async_trait::async_trait;
 use axum::serve::ListenerExt as _;
 use lineup_adapters::{
     inprocess::InProcess,
-    relay::{self, Credentials, OpenError, Relay, Role},
+    relay::{self, Counts, Credentials, OpenError, Relay, Role},
     sql::SqliteStore,
     web::{Entries, Tokens, WebAdapter},
     websocket::WebSocketTransport,
 };
 use lineup_core::{policy::Conversation, workspace::input::Setup};
 use lineup_failpoint::{Point, hit};
-use lineup_model::{AgentId, ConversationId};
+use lineup_model::{AgentId, ConversationId, message::Fault};
 use lineup_ports::{
-    inbound::{Inspect as _, InspectQuery, SetUp as _},
+    inbound::{Inspect, InspectQuery, SetUp as _},
     outbound::{Clock, Store, StoreErrorKind},
 };
 use lineup_runtime::Runtime;
-use serde_json::json;
+use lineup_sdk::Bundle;
+use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 use crate::{
@@ -39,6 +41,7 @@ pub async fn run(data: &DataDir, serve: Serve, printer: &Printer) -> Result<Exit
             serve.listen
         )));
     }
+    let bundles = bundles(&serve.without)?;
     // Before anybody can know that this process is there.
     let stop = told_to_stop()?;
     data.create()?;
@@ -75,19 +78,19 @@ pub async fn run(data: &DataDir, serve: Serve, printer: &Printer) -> Result<Exit
     let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
     let server = tokio::spawn(async move { axum::serve(listener, router).await });
     let transport = WebSocketTransport::to(format!("ws://{address}{}", relay::PATH), token(Role::Runtime));
-    let miniapps = InProcess::bundles([lineup_pomodoro::bundle(), lineup_interact::bundle()]);
     let runtime = Runtime::builder()
         .store(Arc::new(store) as Arc<dyn Store>)
         .transport(Arc::new(transport))
         .hosts(web.hosts())
         .surfaces(web.surfaces())
-        .miniapps(Arc::new(miniapps))
+        .miniapps(Arc::new(InProcess::bundles(bundles)))
         .clock(clock)
         .start()
         .await?;
     seed(&runtime, &demo).await?;
     let handle = Arc::new(runtime.clone());
-    web.attach(Entries { hosts: handle.clone(), actions: handle.clone(), setup: handle.clone(), inspect: handle });
+    let inspect = Arc::new(Looking { runtime: runtime.clone(), relay: relay.counts() });
+    web.attach(Entries { hosts: handle.clone(), actions: handle.clone(), setup: handle, inspect });
     hit(Point::ServeAttached);
 
     let clock = match serve.clock {
@@ -115,6 +118,41 @@ pub async fn run(data: &DataDir, serve: Serve, printer: &Printer) -> Result<Exit
     relay.close().await;
     server.abort();
     Ok(ExitCode::SUCCESS)
+}
+
+/// The MiniApps of this host, without those that are left out.
+fn bundles(without: &[String]) -> Result<Vec<Bundle>, Failure> {
+    let mut bundles = vec![lineup_pomodoro::bundle(), lineup_interact::bundle()];
+    for app in without {
+        // Its context holds what agents and the user say to each other.
+        if app == lineup_interact::bundle().app_scope() {
+            return Err(Failure::Usage(format!("`{app}` cannot be left out: conversations live in it")));
+        }
+        let before = bundles.len();
+        bundles.retain(|bundle| bundle.app_scope() != app);
+        if bundles.len() == before {
+            return Err(Failure::Usage(format!("there is no MiniApp `{app}` to leave out")));
+        }
+    }
+    Ok(bundles)
+}
+
+/// Looks into the workspace, and into the relay beside it.
+struct Looking {
+    runtime: Runtime,
+    relay: Counts,
+}
+
+#[async_trait]
+impl Inspect for Looking {
+    async fn inspect(&self, query: InspectQuery) -> Result<Value, Fault> {
+        let is_status = query == InspectQuery::Status;
+        let mut answer = self.runtime.inspect(query).await?;
+        if is_status {
+            answer["relay"] = json!(self.relay.stats());
+        }
+        Ok(answer)
+    }
 }
 
 async fn listen(serve: &Serve) -> Result<TcpListener, Failure> {

@@ -39,9 +39,18 @@ impl World {
         self.serve_at("127.0.0.1:0")
     }
 
+    /// As [`World::serve`], without one of the MiniApps.
+    pub fn serve_without(&mut self, app: &str) -> Value {
+        self.serve_with(&["--listen", "127.0.0.1:0", "--without", app])
+    }
+
     /// As [`World::serve`], at an address.
     pub fn serve_at(&mut self, address: &str) -> Value {
-        let mut serving = self.start(&["serve", "--listen", address, "--clock", "manual"]);
+        self.serve_with(&["--listen", address])
+    }
+
+    fn serve_with(&mut self, flags: &[&str]) -> Value {
+        let mut serving = self.start(&[&["serve", "--clock", "manual"], flags].concat());
         let ready = serving.line();
         assert_eq!(ready["ready"], true, "{ready}");
         self.serving = Some(serving);
