@@ -333,3 +333,19 @@ fn only_a_miniapp_that_is_there_and_can_be_missed_is_left_out() {
     }
     assert!(!world.path().join("credentials.json").exists(), "nothing was made");
 }
+
+#[test]
+fn h28_an_agent_watches_beside_a_call_of_its_own_and_neither_is_in_the_way() {
+    let world = World::serving();
+    let _host = world.host(&[]);
+    let mut watching = world.start(&["agent", "watch"]);
+    watching.until(|line| line["kind"] == "watching");
+    let mut call = world.start(&["agent", "call", "pomodoro.start", r#"{"minutes": 20}"#, "--call-id", "c1"]);
+    call.until(|line| line["stage"] == "started");
+    world.ask(&["user", "say", "How long?"]);
+    assert_eq!(watching.until(|line| line["kind"] == "text")["text"], "How long?");
+    world.ask(&["clock", "advance", "20m"]);
+    assert_eq!(call.line()["kind"], "outcome");
+    assert_eq!(call.exit_code(), 0);
+    assert_eq!(counted(&world, "agent:demo", "connections"), 2);
+}
