@@ -25,6 +25,10 @@ pub struct Effects {
     pub inbox: Vec<InstanceId>,
     /// Instances that moved, came or went.
     pub moved: Vec<InstanceId>,
+    /// Instances that an activation is to bring up or forward.
+    pub activating: Vec<InstanceId>,
+    /// Instances whose MiniApp came up, stopped, or lost or got its Surface.
+    pub processes: Vec<InstanceId>,
     /// Whether what Hosts and Surfaces should show may have changed.
     pub shape: bool,
 }

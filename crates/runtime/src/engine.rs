@@ -15,7 +15,7 @@ use std::{
 };
 
 use lineup_core::{
-    Answer, ChangeSet, Decision, Facts, Input, Kept, Known, Needs, Rejected, Seq, TimeLine, Workspace,
+    Answer, ChangeSet, Decision, Facts, Input, Kept, Known, Needs, Rejected, Seq, TimeLine, Volatile, Workspace,
     call::CallState,
     journal::{Addressed, Origin, Source},
     outbox::OutboxKey,
@@ -42,7 +42,7 @@ const BATCH_DECISIONS: usize = 64;
 const BATCH_BYTES: usize = 256 * 1024;
 /// How often in a row a batch may turn out to have been decided on facts that were too old.
 const STALE_FACTS: u32 = 3;
-/// Inputs that wait while the store is not taking anything.
+/// Inputs that wait to be decided: while the store takes nothing, or while facts are on the way.
 const RETAINED: usize = 100_000;
 
 /// An input that has not been decided, or is to be decided again.
@@ -201,6 +201,7 @@ impl Engine {
         self.arrivals.len()
             + self.fetching.as_ref().map_or(0, |(inputs, _)| inputs.len())
             + self.decided.len()
+            // A batch that only tidies up is not durable yet either.
             + self.in_flight.as_ref().map_or(0, |batch| batch.decided.len().max(1))
     }
 
@@ -214,9 +215,9 @@ impl Engine {
         let ticket = Ticket(self.next_ticket);
         self.next_ticket += 1;
         match self.standing {
-            Standing::Serving | Standing::Unknown => {}
-            Standing::Unavailable => {
-                if !retained(&input) || self.arrivals.len() >= RETAINED {
+            Standing::Serving | Standing::Unknown | Standing::Unavailable => {
+                let kept = self.standing != Standing::Unavailable || retained(&input);
+                if !kept || self.arrivals.len() >= RETAINED {
                     self.refuse(ticket, &input, storage_unavailable());
                     return ticket;
                 }
@@ -255,21 +256,29 @@ impl Engine {
         None
     }
 
-    /// Takes the facts in and decides. `None`: they could not be read; the inputs are refused.
+    /// Takes the facts in and decides. `None`: they could not be read; the inputs that need them are
+    /// refused, the others are decided without.
     pub fn fetched(&mut self, fetched: Option<Fetched>) {
         let Some((inputs, _)) = self.fetching.take() else { return };
         let Some(fetched) = fetched else {
-            for offered in inputs {
-                self.refuse(offered.ticket, &offered.input, storage_unavailable());
+            for offered in inputs.into_iter().rev() {
+                if self.head.needs(&offered.input).is_empty() {
+                    self.arrivals.push_front(offered);
+                } else {
+                    self.refuse(offered.ticket, &offered.input, storage_unavailable());
+                }
             }
             return;
         };
         if self.standing == Standing::Serving {
             self.decide_all(inputs, &fetched);
         } else {
-            // The store stopped meanwhile: these are decided once it is back.
+            // The store stopped meanwhile: they fare like those that come in now.
             for offered in inputs.into_iter().rev() {
                 self.arrivals.push_front(offered);
+            }
+            if self.standing == Standing::Unavailable {
+                self.turn_away();
             }
         }
         self.forget_recent();
@@ -497,14 +506,19 @@ impl Engine {
             Cause::Unavailable(_) => {
                 self.standing = Standing::Unavailable;
                 self.take_back();
-                let waiting: Vec<Offered> = self.arrivals.drain(..).collect();
-                for offered in waiting {
-                    if retained(&offered.input) {
-                        self.arrivals.push_back(offered);
-                    } else {
-                        self.refuse(offered.ticket, &offered.input, storage_unavailable());
-                    }
-                }
+                self.turn_away();
+            }
+        }
+    }
+
+    /// Refuses what waits and can be asked again.
+    fn turn_away(&mut self) {
+        let waiting: Vec<Offered> = self.arrivals.drain(..).collect();
+        for offered in waiting {
+            if retained(&offered.input) {
+                self.arrivals.push_back(offered);
+            } else {
+                self.refuse(offered.ticket, &offered.input, storage_unavailable());
             }
         }
     }
@@ -647,6 +661,16 @@ impl Engine {
                 Kept::Put(instance) => instance.id.clone(),
                 Kept::Gone(id) => id,
             });
+        }
+        for change in changes.activations {
+            if let Kept::Put(activation) = change {
+                effects.activating.push(activation.instance.clone());
+            }
+        }
+        for change in changes.volatile {
+            if let Volatile::App(instance, _) = change {
+                effects.processes.push(instance);
+            }
         }
     }
 

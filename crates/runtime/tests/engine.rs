@@ -5,7 +5,7 @@ use std::sync::Arc;
 use lineup_core::{
     Input,
     policy::Conversation,
-    workspace::input::{AgentInput, AgentRequest, Setup},
+    workspace::input::{AgentInput, AgentRequest, HostReport, Report, Setup},
 };
 use lineup_model::{Wall, WorkspaceId};
 use lineup_ports::outbound::{Cause, ClockReading, Committed, Store};
@@ -156,4 +156,56 @@ async fn i20_after_an_unknown_commit_nothing_is_said_until_the_store_has_told() 
         assert_eq!(bench.engine.take_effects().settled.len(), 1);
         assert_eq!(bench.engine.durable().inbox().count(), 1, "landed: {landed}");
     }
+}
+
+#[tokio::test]
+async fn hst_1_a_report_is_not_lost_with_the_facts_that_others_need() {
+    let mut bench = Bench::new().await;
+    bench.ask("t1", AgentRequest::Text { text: "hello".into() });
+    let connected = bench.engine.offer(report());
+    bench.engine.take_needs().expect("a text may have been taken in before");
+    bench.engine.fetched(None);
+    bench.run().await;
+    assert_eq!(bench.engine.durable().hosts().count(), 1, "it needs no facts");
+    let settled = bench.engine.take_effects().settled;
+    let refused: Vec<_> = settled.iter().filter(|(_, outcome)| outcome.is_err()).collect();
+    assert_eq!(refused.len(), 1, "the text can be sent again");
+    assert_ne!(refused[0].0, connected);
+}
+
+#[tokio::test]
+async fn h101_what_waits_for_facts_while_the_store_stops_is_answered_and_not_kept() {
+    let mut bench = Bench::new().await;
+    bench.engine.take_effects();
+    let agents = [id("ann"), id("bob")].into();
+    let changed = Conversation { id: id("main"), title: "Main".into(), agents };
+    bench.engine.offer(Input::Setup(Setup::Conversation(changed)));
+    assert!(bench.engine.take_needs().is_none());
+    bench.engine.take_batch().expect("it changes something");
+    bench.ask("t1", AgentRequest::Text { text: "hello".into() });
+    let needs = bench.engine.take_needs().expect("a text may have been taken in before");
+    bench.engine.settled(Committed::NothingChanged(Cause::Unavailable("full".into())));
+    let fetched = bench.store.fetch(&bench.workspace, &needs).await.unwrap();
+    bench.engine.fetched(Some(fetched));
+    assert_eq!(bench.engine.backlog(), 0);
+    let settled = bench.engine.take_effects().settled;
+    assert!(settled.iter().all(|(_, outcome)| outcome.is_err()));
+    assert_eq!(settled.len(), 2, "both are told at once");
+}
+
+#[tokio::test]
+async fn dur_5_what_is_flushed_at_the_end_is_under_way_until_it_is_committed() {
+    let mut bench = Bench::new().await;
+    bench.ask("s1", AgentRequest::Status { call_id: id("nobody") });
+    bench.run().await;
+    bench.engine.flush();
+    let commit = bench.engine.take_batch().expect("a refusal was counted");
+    assert_eq!(commit.changes[0].refusals.len(), 1);
+    assert_eq!(bench.engine.backlog(), 1);
+    bench.engine.settled(Committed::Committed);
+    assert_eq!(bench.engine.backlog(), 0);
+}
+
+fn report() -> Input {
+    Input::HostReport(HostReport { session: id("tab"), report: Report::Connected { visible: true } })
 }
