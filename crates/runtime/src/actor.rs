@@ -119,15 +119,15 @@ impl Actor {
                     });
                     moved = true;
                 }
-                let effects = engine.take_effects();
+                let mut effects = engine.take_effects();
                 if effects != crate::Effects::default() {
                     moved = true;
                     if std::mem::take(&mut fresh) {
                         hit(Point::ActorEffectsTaken);
                     }
                     let mut acknowledged = Vec::new();
-                    let mut send = effects.send;
-                    for (ticket, outcome) in effects.settled {
+                    let mut send = std::mem::take(&mut effects.send);
+                    for (ticket, outcome) in std::mem::take(&mut effects.settled) {
                         if tick == Some(ticket) {
                             tick = None;
                         }
@@ -156,16 +156,7 @@ impl Actor {
                     hit(Point::ActorSendOrdered);
                     transport.acknowledge(acknowledged);
                     hit(Point::ActorAckOrdered);
-                    reconciler.follow(
-                        engine.durable(),
-                        engine.time().effective,
-                        &effects.handed,
-                        &effects.actions,
-                        &effects.over,
-                        &effects.inbox,
-                        &effects.moved,
-                        effects.shape,
-                    );
+                    reconciler.follow(engine.durable(), engine.time().effective, &effects);
                     hit(Point::ActorFollowed);
                     if !recovered {
                         recovered = true;
@@ -205,7 +196,10 @@ impl Actor {
                     return;
                 }
             }
-            if stopping.is_some() && engine.backlog() == 0 {
+            // What is kept while the store takes nothing comes again at the next start: a full disk
+            // does not keep the process.
+            let done = engine.backlog() == 0 || engine.standing() == Standing::Unavailable;
+            if stopping.is_some() && done {
                 store.close().await;
                 if let Some(stopped) = stopping.take() {
                     let _ = stopped.send(());

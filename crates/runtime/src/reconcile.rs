@@ -3,29 +3,48 @@
 //! Each remembers only what it has last told its port. After a restart it has told nothing, and
 //! tells everything.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use lineup_core::{
     Input, Seq, Workspace,
     call::CallState,
-    desired::HostView,
+    desired::{HostView, SurfaceView},
     instance::{Instance, InstanceState},
-    miniapp::MiniAppContext,
-    workspace::input::{AppHappened, AppReport},
+    miniapp::{MiniAppContext, MiniAppRequest},
+    workspace::input::{AppHappened, AppReport, MiniAppInput},
 };
 use lineup_failpoint::{Point, hit};
-use lineup_model::{CallKey, Effective, Generation, HostSessionId, InstanceId};
+use lineup_model::{CallKey, Effective, ErrorCode, Generation, HostSessionId, InstanceId, message::Fault};
 use lineup_ports::outbound::{Handover, Hosts, Item, Launch, MiniApps, Surfaces};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
-use crate::{actor::Told, effects::Over};
+use crate::{
+    actor::Told,
+    effects::{Effects, Over},
+};
+
+/// How soon a session that did not take what it was told is told again.
+const AGAIN: Duration = Duration::from_millis(250);
 
 /// What an instance's MiniApp was last told.
 struct Hosted {
     launch: u32,
     ready: bool,
+    /// Whether this start is over: the next work starts it anew.
+    stopped: bool,
     state: InstanceState,
     orders: mpsc::UnboundedSender<Order>,
+}
+
+/// What a session should show.
+#[derive(Clone)]
+struct Shown {
+    view: HostView,
+    surfaces: Vec<SurfaceView>,
 }
 
 /// What the task of an instance does next, one after the other: deliveries keep their order.
@@ -47,7 +66,7 @@ pub(crate) struct Reconciler {
     /// What handlers have: which delivery of which work, on which instance.
     given: BTreeMap<Item, (Generation, InstanceId)>,
     actions: BTreeMap<Seq, Item>,
-    shown: BTreeMap<HostSessionId, HostView>,
+    sessions: BTreeMap<HostSessionId, watch::Sender<Shown>>,
 }
 
 impl Reconciler {
@@ -65,7 +84,7 @@ impl Reconciler {
             apps: BTreeMap::new(),
             given: BTreeMap::new(),
             actions: BTreeMap::new(),
-            shown: BTreeMap::new(),
+            sessions: BTreeMap::new(),
         }
     }
 
@@ -79,62 +98,46 @@ impl Reconciler {
     }
 
     /// What follows from a batch.
-    #[expect(clippy::too_many_arguments, reason = "the parts of one value, taken apart by the actor")]
-    pub(crate) fn follow(
-        &mut self,
-        durable: &Workspace,
-        now: Effective,
-        handed: &[CallKey],
-        actions: &[Seq],
-        over: &[Over],
-        inbox: &[InstanceId],
-        moved: &[InstanceId],
-        shape: bool,
-    ) {
-        for over in over {
+    pub(crate) fn follow(&mut self, durable: &Workspace, now: Effective, effects: &Effects) {
+        for over in &effects.over {
             self.take_away(over);
         }
-        for key in handed {
+        // Before anything is handed over: a MiniApp that stopped has nothing any more.
+        for id in &effects.processes {
+            self.notice(durable, id);
+        }
+        for key in &effects.handed {
             self.hand_call(durable, key);
         }
-        for seq in actions {
+        for seq in &effects.actions {
             self.hand_action(durable, *seq);
         }
-        for id in inbox {
+        for id in &effects.inbox {
             if let Some(instance) = durable.instance(id).cloned() {
                 if self.is_ready(id) { self.order(id, Order::Inbox) } else { self.bring_up(durable, &instance) }
             }
         }
-        for id in moved {
-            match durable.instance(id) {
-                Some(instance) => {
-                    let state = instance.state;
-                    if let Some(told) = self.apps.get_mut(id)
-                        && told.state != state
-                    {
-                        told.state = state;
-                        self.order(id, Order::Moved(state));
-                    }
-                }
-                None => self.let_go(id),
+        for id in &effects.activating {
+            if let Some(instance) = durable.instance(id).cloned() {
+                self.bring_up(durable, &instance);
             }
         }
-        if shape {
-            let wanted: Vec<_> = durable
-                .instances()
-                .filter(|instance| {
-                    matches!(instance.state, InstanceState::Starting | InstanceState::Foreground)
-                        || durable.activations().any(|activation| activation.instance == instance.id)
-                })
-                .cloned()
-                .collect();
-            for instance in wanted {
-                // One that did not start is started again when work comes for it, not in a loop.
-                if !self.apps.contains_key(&instance.id) {
-                    self.bring_up(durable, &instance);
+        for id in &effects.moved {
+            let Some(instance) = durable.instance(id).cloned() else {
+                self.let_go(id);
+                continue;
+            };
+            match self.apps.get_mut(id) {
+                Some(told) if told.state != instance.state => {
+                    told.state = instance.state;
+                    self.order(id, Order::Moved(instance.state));
                 }
+                Some(_) => {}
+                None if instance.state == InstanceState::Foreground => self.bring_up(durable, &instance),
+                None => {}
             }
-            self.came_up(durable);
+        }
+        if effects.shape {
             self.show(durable, now);
         }
     }
@@ -145,12 +148,15 @@ impl Reconciler {
 
     /// Starts an instance's MiniApp if it is not up or on its way.
     fn bring_up(&mut self, durable: &Workspace, instance: &Instance) {
-        if self.apps.get(&instance.id).is_some_and(|hosted| !hosted.orders.is_closed()) {
+        if self.apps.get(&instance.id).is_some_and(|hosted| !hosted.stopped) {
             return;
         }
         let launch = durable.app_process(&instance.id).launch + 1;
         let (orders, taken) = mpsc::unbounded_channel();
-        self.apps.insert(instance.id.clone(), Hosted { launch, ready: false, state: instance.state, orders });
+        self.apps.insert(
+            instance.id.clone(),
+            Hosted { launch, ready: false, stopped: false, state: instance.state, orders },
+        );
         let context = MiniAppContext {
             workspace: durable.id().clone(),
             app_scope: instance.app_scope.clone(),
@@ -162,32 +168,26 @@ impl Reconciler {
         tokio::spawn(serve(self.miniapps.clone(), self.queue.clone(), launch, taken));
     }
 
-    /// Notices MiniApps that came up or stopped, and gives those that came up their work.
-    fn came_up(&mut self, durable: &Workspace) {
-        let ids: Vec<InstanceId> = self.apps.keys().cloned().collect();
-        for id in ids {
-            let process = durable.app_process(&id);
-            let Some(told) = self.apps.get_mut(&id) else { continue };
-            if process.launch != told.launch || process.ready == told.ready {
-                continue;
+    /// Notices that a MiniApp came up, and gives it its work, or that it stopped.
+    fn notice(&mut self, durable: &Workspace, id: &InstanceId) {
+        let process = durable.app_process(id);
+        let Some(told) = self.apps.get_mut(id).filter(|told| told.launch == process.launch) else { return };
+        if process.stopped {
+            told.stopped = true;
+            told.ready = false;
+            self.given.retain(|_, (_, instance)| instance != id);
+        } else if process.ready && !told.ready {
+            told.ready = true;
+            let calls: Vec<CallKey> = durable.deliveries(id).map(|(call, _)| call.key().clone()).collect();
+            let actions: Vec<Seq> = durable.action_deliveries(id).map(|action| action.seq).collect();
+            for key in calls {
+                self.hand_call(durable, &key);
             }
-            if process.ready {
-                told.ready = true;
-                let calls: Vec<CallKey> = durable.deliveries(&id).map(|(call, _)| call.key().clone()).collect();
-                let actions: Vec<Seq> = durable.action_deliveries(&id).map(|action| action.seq).collect();
-                for key in calls {
-                    self.hand_call(durable, &key);
-                }
-                for seq in actions {
-                    self.hand_action(durable, seq);
-                }
-                if durable.inbox().any(|row| row.instance == id && !row.parked) {
-                    self.order(&id, Order::Inbox);
-                }
-            } else {
-                // It stopped by itself: it is started again when work comes for it.
-                told.ready = false;
-                self.given.retain(|_, (_, instance)| *instance != id);
+            for seq in actions {
+                self.hand_action(durable, seq);
+            }
+            if durable.inbox().any(|row| row.instance == *id && !row.parked) {
+                self.order(id, Order::Inbox);
             }
         }
     }
@@ -260,26 +260,57 @@ impl Reconciler {
         }
     }
 
-    /// Shows every session what it should show. Level-triggered: the whole view each time.
+    /// Tells the task of every session what to show. Level-triggered: the whole view each time.
     fn show(&mut self, durable: &Workspace, now: Effective) {
-        let view = durable.host_view();
-        let surfaces = durable.surface_views(now);
-        let sessions: Vec<HostSessionId> = durable.hosts().map(|(session, _)| session.clone()).collect();
-        self.shown.retain(|session, _| sessions.contains(session));
+        let sessions: BTreeSet<&HostSessionId> = durable.hosts().map(|(session, _)| session).collect();
+        self.sessions.retain(|session, _| sessions.contains(session));
+        if sessions.is_empty() {
+            return;
+        }
+        let shown = Shown { view: durable.host_view(), surfaces: durable.surface_views(now) };
         for session in sessions {
-            let changed = self.shown.get(&session) != Some(&view);
-            self.shown.insert(session.clone(), view.clone());
-            let (hosts, mounted) = (self.hosts.clone(), self.surfaces.clone());
-            let (view, surfaces) = (view.clone(), surfaces.clone());
-            tokio::spawn(async move {
-                let told = mounted.show(&session, surfaces).await;
-                let shown = if changed { hosts.show(&session, view).await } else { Ok(()) };
-                hit(Point::ReconcileHostTold);
-                if let Err(error) = told.and(shown) {
-                    // It reconnects, or says that it is gone; then it is told again.
-                    tracing::debug!(%error, "a host session was not told");
+            if let Some(told) = self.sessions.get(session) {
+                told.send_replace(shown.clone());
+                continue;
+            }
+            let (told, wanted) = watch::channel(shown.clone());
+            self.sessions.insert(session.clone(), told);
+            tokio::spawn(keep_shown(self.hosts.clone(), self.surfaces.clone(), session.clone(), wanted));
+        }
+    }
+}
+
+/// Shows a session what it should show, one view after the other, the latest last; a session that
+/// does not take it is told again until it does or is gone (ACT-8).
+async fn keep_shown(
+    hosts: Arc<dyn Hosts>,
+    surfaces: Arc<dyn Surfaces>,
+    session: HostSessionId,
+    mut wanted: watch::Receiver<Shown>,
+) {
+    let mut seen: Option<HostView> = None;
+    loop {
+        let Shown { view, surfaces: mounted } = wanted.borrow_and_update().clone();
+        let mut told = surfaces.show(&session, mounted).await;
+        if told.is_ok() && seen.as_ref() != Some(&view) {
+            told = hosts.show(&session, view.clone()).await;
+        }
+        hit(Point::ReconcileHostTold);
+        match told {
+            Ok(()) => {
+                seen = Some(view);
+                if wanted.changed().await.is_err() {
+                    return;
                 }
-            });
+            }
+            Err(error) => {
+                tracing::debug!(%error, "a host session was not told");
+                // Nobody knows what it shows now.
+                seen = None;
+                if let Ok(Err(_)) = tokio::time::timeout(AGAIN, wanted.changed()).await {
+                    return;
+                }
+            }
         }
     }
 }
@@ -291,7 +322,8 @@ async fn serve(
     launch: Launch,
     mut orders: mpsc::UnboundedReceiver<Order>,
 ) {
-    let instance = launch.context.instance.clone();
+    let context = launch.context.clone();
+    let instance = context.instance.clone();
     let number = launch.launch;
     let report = |happened| {
         let input = Input::App(AppReport { instance: instance.clone(), launch: number, happened });
@@ -317,10 +349,14 @@ async fn serve(
     while let Some(order) = orders.recv().await {
         match order {
             Order::Deliver(work) => {
+                let refused = not_handed(&work);
                 if let Err(error) = miniapps.deliver(work).await {
+                    // A handler that is not there, as after an update. The other work goes on.
                     tracing::warn!(%instance, %error, "work could not be handed over");
-                    let _ = report(AppHappened::Stopped { reason: error.to_string() }).await;
-                    return;
+                    let input = Input::MiniApp(MiniAppInput { from: context.clone(), request: refused });
+                    if queue.send(Told::Input(input, None)).await.is_err() {
+                        return;
+                    }
                 }
                 hit(Point::ReconcileHanded);
             }
@@ -334,6 +370,17 @@ async fn serve(
                 miniapps.close(&instance).await;
                 return;
             }
+        }
+    }
+}
+
+/// What is said in the name of a handler that does not exist.
+fn not_handed(work: &Handover) -> MiniAppRequest {
+    let fault = Fault::new(ErrorCode::ToolFailed, "the app has no handler for this").because("not_handed_over");
+    match &work.item {
+        Item::Call(call) => MiniAppRequest::Fail { call: call.clone(), generation: Some(work.generation), fault },
+        Item::Action(action) => {
+            MiniAppRequest::ActionDone { action: action.clone(), generation: work.generation, fault: Some(fault) }
         }
     }
 }

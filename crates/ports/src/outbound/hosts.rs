@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use lineup_core::desired::{HostView, SurfaceView};
 use lineup_model::HostSessionId;
 
-/// Why a Host session could not be told something. The Runtime tells it again at the next change
-/// and when it reconnects; nothing is rolled back (ACT-8).
+/// Why a Host session could not be told something. The Runtime tells it again after a short
+/// pause, until it takes it or is gone; nothing is rolled back (ACT-8).
 #[derive(Debug, thiserror::Error)]
 #[error("host session {session}: {detail}")]
 pub struct HostError {

@@ -10,7 +10,7 @@ use lineup_core::{
 use lineup_model::{AgentId, HostSessionId, message::AgentBody};
 use lineup_ports::{
     inbound::{HostIntents, Inspect, InspectQuery, SetUp},
-    outbound::{Outgoing, Store},
+    outbound::{Hosts, MiniApps, Outgoing, Store, Surfaces},
 };
 use lineup_runtime::Runtime;
 use lineup_testkit::{InMemoryTransport, RecordingHosts, ScriptedMiniApps, VirtualClock, manifests::id};
@@ -25,16 +25,56 @@ pub struct World {
     pub clock: Arc<VirtualClock>,
 }
 
+/// What the Runtime is plugged to.
+struct Outside {
+    hosts: Arc<dyn Hosts>,
+    surfaces: Arc<dyn Surfaces>,
+    miniapps: Arc<dyn MiniApps>,
+}
+
 impl World {
     pub async fn start(store: Arc<dyn Store>, miniapps: Arc<ScriptedMiniApps>, clock: Arc<VirtualClock>) -> Self {
-        let transport = InMemoryTransport::acknowledging();
+        Self::hosting(store, miniapps.clone(), miniapps, clock).await
+    }
+
+    /// With MiniApps that are not hosted as their script says.
+    pub async fn hosting(
+        store: Arc<dyn Store>,
+        miniapps: Arc<ScriptedMiniApps>,
+        hosted: Arc<dyn MiniApps>,
+        clock: Arc<VirtualClock>,
+    ) -> Self {
         let hosts = Arc::new(RecordingHosts::default());
+        let outside = Outside { hosts: hosts.clone(), surfaces: hosts.clone(), miniapps: hosted };
+        Self::with(store, miniapps, hosts, outside, clock).await
+    }
+
+    /// With Hosts that do not take all that they are told.
+    pub async fn shown(
+        store: Arc<dyn Store>,
+        miniapps: Arc<ScriptedMiniApps>,
+        hosts: Arc<RecordingHosts>,
+        shell: Arc<dyn Hosts>,
+        surfaces: Arc<dyn Surfaces>,
+    ) -> Self {
+        let outside = Outside { hosts: shell, surfaces, miniapps: miniapps.clone() };
+        Self::with(store, miniapps, hosts, outside, Arc::default()).await
+    }
+
+    async fn with(
+        store: Arc<dyn Store>,
+        miniapps: Arc<ScriptedMiniApps>,
+        hosts: Arc<RecordingHosts>,
+        outside: Outside,
+        clock: Arc<VirtualClock>,
+    ) -> Self {
+        let transport = InMemoryTransport::acknowledging();
         let runtime = Runtime::builder()
             .store(store)
             .transport(transport.clone())
-            .hosts(hosts.clone())
-            .surfaces(hosts.clone())
-            .miniapps(miniapps.clone())
+            .hosts(outside.hosts)
+            .surfaces(outside.surfaces)
+            .miniapps(outside.miniapps)
             .clock(clock.clone())
             .start()
             .await
