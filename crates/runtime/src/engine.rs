@@ -110,6 +110,8 @@ pub struct Engine {
     arrivals: VecDeque<Offered>,
     /// Asked about; their facts are on the way. With the number of the batch that was durable then.
     fetching: Option<(Vec<Offered>, u64)>,
+    /// Whether a fetch was made since the batch that is out was taken: one is enough for the next.
+    fetched_meanwhile: bool,
     /// Decided, and not yet at the store.
     decided: VecDeque<Decided>,
     in_flight: Option<InFlight>,
@@ -150,6 +152,7 @@ impl Engine {
             next_ticket: 0,
             arrivals: VecDeque::new(),
             fetching: None,
+            fetched_meanwhile: false,
             decided: VecDeque::new(),
             in_flight: None,
             last_batch,
@@ -232,9 +235,10 @@ impl Engine {
     }
 
     /// What has to be fetched before the inputs that have arrived can be decided. With nothing to
-    /// fetch they are decided at once. One fetch is out at a time.
+    /// fetch they are decided at once. One fetch is out at a time, and one per batch.
     pub fn take_needs(&mut self) -> Option<Needs> {
-        if self.fetching.is_some() || self.standing != Standing::Serving {
+        let enough = self.in_flight.is_some() && self.fetched_meanwhile;
+        if self.fetching.is_some() || enough || self.standing != Standing::Serving {
             return None;
         }
         while !self.arrivals.is_empty() {
@@ -250,6 +254,7 @@ impl Engine {
                 self.decide_all(inputs, &Fetched::default());
             } else {
                 self.fetching = Some((inputs, self.last_batch));
+                self.fetched_meanwhile = true;
                 return Some(needs);
             }
         }
@@ -411,6 +416,7 @@ impl Engine {
             self.release(taken);
             return None;
         }
+        self.fetched_meanwhile = self.fetching.is_some();
         let number = self.last_batch + 1;
         let riding = std::mem::take(&mut self.riding);
         let refusals: Vec<RefusalCount> = std::mem::take(&mut self.refusals)

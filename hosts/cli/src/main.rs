@@ -21,6 +21,9 @@ use args::{Args, Command};
 use failure::Failure;
 use print::Printer;
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 #[tokio::main]
 async fn main() -> ExitCode {
     let args = Args::parse();

@@ -13,6 +13,10 @@ use lineup_sql::CounterValues;
 
 use crate::table::{Gate, Row, median};
 
+/// What `lineup` allocates with.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Measures LineUp against the floor of its database.
 #[derive(Parser)]
 struct Arguments {
