@@ -124,7 +124,7 @@ impl Builder {
         let (queue, told) = mpsc::channel(QUEUE);
         let runtime = Runtime { workspace: workspace.clone(), queue: queue.clone(), store: Arc::downgrade(&store) };
         miniapps.attach(Arc::new(runtime.clone()) as Arc<dyn MiniAppRequests>);
-        let to_transport = ToTransport::start(transport.clone());
+        let to_transport = ToTransport::start(transport.clone(), queue.clone());
         let reconciler = Reconciler::new(miniapps, hosts, surfaces, queue.clone());
         let actor = Actor { workspace, engine, store, clock, queue: told, transport: to_transport.clone(), reconciler };
         tokio::spawn(actor.run());
@@ -133,7 +133,11 @@ impl Builder {
         let recovery = Told::Input(Input::Recovered { manifests }, Some(caller));
         let gone = || StartError::Recovery("the runtime stopped".to_owned());
         queue.send(recovery).await.map_err(|_| gone())?;
-        recovered.await.map_err(|_| gone())?.map_err(|rejected| StartError::Recovery(rejected.fault.message))?;
+        if let Err(rejected) = recovered.await.map_err(|_| gone())? {
+            // Nobody holds this Runtime: it must not hold the store.
+            runtime.stop().await;
+            return Err(StartError::Recovery(rejected.fault.message));
+        }
 
         tokio::spawn(listen(transport, queue, to_transport));
         Ok(runtime)

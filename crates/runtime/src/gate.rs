@@ -1,6 +1,9 @@
 //! Between the engine and the transport: decoding what comes in, sending what goes out.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+};
 
 use lineup_core::{
     Input, Rejected,
@@ -30,17 +33,22 @@ enum Out {
 #[derive(Clone)]
 pub(crate) struct ToTransport {
     out: mpsc::UnboundedSender<Out>,
-    waiting: Arc<std::sync::atomic::AtomicUsize>,
+    waiting: Arc<AtomicUsize>,
+    /// Whether messages were left to the outbox: until all of it was sent again nothing goes past
+    /// them (I47).
+    behind: Arc<AtomicBool>,
 }
 
 impl ToTransport {
-    /// Starts the task that sends.
-    pub(crate) fn start(transport: Arc<dyn Transport>) -> Self {
-        use std::sync::atomic::Ordering::Relaxed;
+    /// Starts the task that sends. Once it has caught up with a slow connection it asks `queue` for
+    /// what was left to the outbox.
+    pub(crate) fn start(transport: Arc<dyn Transport>, queue: mpsc::Sender<Told>) -> Self {
         let (out, mut orders) = mpsc::unbounded_channel::<Out>();
-        let waiting = Arc::new(std::sync::atomic::AtomicUsize::new(0));
-        let counted = waiting.clone();
+        let waiting = Arc::new(AtomicUsize::new(0));
+        let behind = Arc::new(AtomicBool::new(false));
+        let (counted, late) = (waiting.clone(), behind.clone());
         tokio::spawn(async move {
+            let mut asked = false;
             let mut gulp = Vec::with_capacity(64);
             while orders.recv_many(&mut gulp, 64).await > 0 {
                 let mut messages = Vec::new();
@@ -79,26 +87,40 @@ impl ToTransport {
                     }
                     hit(Point::GateAcknowledged);
                 }
+                let caught_up = late.load(Relaxed) && counted.load(Relaxed) == 0;
+                if caught_up && !asked && queue.send(Told::Connected).await.is_err() {
+                    return;
+                }
+                asked = caught_up;
             }
         });
-        Self { out, waiting }
+        Self { out, waiting, behind }
     }
 
     fn order(&self, count: usize, order: Out) {
-        self.waiting.fetch_add(count, std::sync::atomic::Ordering::Relaxed);
+        self.waiting.fetch_add(count, Relaxed);
         // A closed transport has said so in the log.
         let _ = self.out.send(order);
     }
 
-    /// Sends messages in this order. What does not fit is in the outbox, or is asked for again.
+    /// Sends messages in this order. What does not fit is in the outbox and sent once there is room,
+    /// or is a repeat that is asked for again.
     pub(crate) fn send(&self, messages: Vec<Addressed>) {
-        if !messages.is_empty() && self.waiting.load(std::sync::atomic::Ordering::Relaxed) < BACKLOG {
+        if messages.is_empty() || self.behind.load(Relaxed) {
+            return;
+        }
+        if self.waiting.load(Relaxed) < BACKLOG {
             self.order(messages.len(), Out::Messages(messages));
+        } else {
+            self.behind.store(true, Relaxed);
+            // The task may have caught up in this very moment: it looks again.
+            self.order(0, Out::Messages(Vec::new()));
         }
     }
 
-    /// Sends the whole outbox, after a reconnect.
+    /// Sends the whole outbox, after a reconnect or once there is room for what was left to it.
     pub(crate) fn send_all(&self, messages: Vec<Addressed>) {
+        self.behind.store(false, Relaxed);
         if !messages.is_empty() {
             self.order(messages.len(), Out::Messages(messages));
         }
@@ -106,7 +128,7 @@ impl ToTransport {
 
     /// Answers a request with a refusal (CALL-7).
     pub(crate) fn refuse(&self, recipient: AgentId, conversation: ConversationId, request: MessageId, why: Rejected) {
-        if self.waiting.load(std::sync::atomic::Ordering::Relaxed) < BACKLOG {
+        if self.waiting.load(Relaxed) < BACKLOG {
             self.order(1, Out::Refusal(recipient, conversation, refusal(request, why)));
         }
     }
@@ -219,6 +241,7 @@ fn asked(body: RequestBody) -> AgentRequest {
 
 #[cfg(test)]
 mod tests {
+    use lineup_model::message::{AgentBody, AgentMessage};
     use lineup_ports::outbound::{MockTransport, TransportError};
 
     use super::*;
@@ -256,13 +279,42 @@ mod tests {
     async fn heard(payload: &'static [u8], lines: usize) -> (Vec<String>, Option<Told>) {
         let (transport, mut heard) = transport(payload);
         let (queue, mut told) = mpsc::channel(1);
-        let out = ToTransport::start(transport.clone());
+        let out = ToTransport::start(transport.clone(), queue.clone());
         listen(transport, queue, out).await;
         let mut said = Vec::new();
         for _ in 0..lines {
             said.push(heard.recv().await.expect("the gate says something"));
         }
         (said, told.try_recv().ok())
+    }
+
+    #[tokio::test]
+    async fn i48_what_a_slow_connection_had_no_room_for_is_asked_for_again_and_nothing_goes_past_it() {
+        let (transport, mut heard) = transport(b"{}");
+        let (queue, mut told) = mpsc::channel(1);
+        let out = ToTransport::start(transport, queue);
+        let message = |word: &str| Addressed {
+            recipient: "ann".parse().expect("a plain word is an id"),
+            message: Arc::new(AgentMessage {
+                id: word.parse().expect("a plain word is an id"),
+                conversation: "main".parse().expect("a plain word is an id"),
+                body: AgentBody::Text { text: word.to_owned() },
+            }),
+        };
+        // Nothing is sent before this test waits for something.
+        out.send(vec![message("early"); BACKLOG]);
+        out.send(vec![message("left")]);
+        assert!(matches!(told.recv().await, Some(Told::Connected)));
+        out.send(vec![message("next")]);
+        out.send_all(vec![message("left"), message("next")]);
+        out.send(vec![message("last")]);
+        let mut said = Vec::new();
+        for _ in 0..BACKLOG + 3 {
+            said.push(heard.recv().await.expect("the gate says something"));
+        }
+        for (at, word) in ["left", "next", "last"].iter().enumerate() {
+            assert!(said[BACKLOG + at].contains(word), "{}", said[BACKLOG + at]);
+        }
     }
 
     #[tokio::test]
@@ -274,7 +326,8 @@ mod tests {
 
     #[tokio::test]
     async fn wire_5_a_request_that_cannot_be_read_is_refused_and_reaches_nobody() {
-        let bytes = br#"{"type":"lineup.v1.tool.status","id":"m1","conversation_id":"main","call_id":"k1","owner":"me"}"#;
+        let bytes =
+            br#"{"type":"lineup.v1.tool.status","id":"m1","conversation_id":"main","call_id":"k1","owner":"me"}"#;
         let (said, told) = heard(bytes, 2).await;
         assert!(said[0].contains("envelope_invalid") && said[0].contains("reserved_field"), "{said:?}");
         assert_eq!(said[1], "acknowledged 7");
