@@ -29,7 +29,7 @@ fn app_5_a_focus_period_is_started_by_the_right_host_and_completed_by_its_deadli
     assert_eq!((&outcome["kind"], &outcome["status"]), (&json!("outcome"), &json!("completed")), "{outcome}");
     assert_eq!(outcome["result"]["status"], "completed");
     assert_eq!(call.exit_code(), 0);
-    assert_eq!((world.rows("operations"), world.rows("focus")), (0, 0));
+    assert_eq!((world.rows("operations"), world.rows("focus")), (0, 1), "what ends stays in view until the user goes");
 }
 
 #[test]
