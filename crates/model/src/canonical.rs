@@ -46,11 +46,7 @@ impl Digest {
         let mut bytes = [0; 16];
         for (byte, digits) in bytes.iter_mut().zip(self.0.as_bytes().chunks(2)) {
             let digit = |d: u8| {
-                if d.is_ascii_digit() {
-                    d - b'0'
-                } else {
-                    d - b'a' + 10
-                }
+                if d.is_ascii_digit() { d - b'0' } else { d - b'a' + 10 }
             };
             *byte = digit(digits[0]) << 4 | digit(digits[1]);
         }
@@ -70,8 +66,7 @@ impl Digest {
 /// See [`Digest::of`].
 #[must_use]
 pub fn to_string(value: &impl Serialize) -> String {
-    serde_json_canonicalizer::to_string(value)
-        .expect("the workspace digests only values with canonical JSON")
+    serde_json_canonicalizer::to_string(value).expect("the workspace digests only values with canonical JSON")
 }
 
 impl fmt::Display for Digest {
@@ -109,27 +104,15 @@ mod tests {
     #[test]
     fn inv_7_canonical_json_follows_rfc_8785() {
         let rows = [
-            (
-                json!({ "b": 1, "a": { "d": [], "c": {} } }),
-                r#"{"a":{"c":{},"d":[]},"b":1}"#,
-            ),
+            (json!({ "b": 1, "a": { "d": [], "c": {} } }), r#"{"a":{"c":{},"d":[]},"b":1}"#),
             (
                 json!([1.0, 5e-7, 1e21, 1e20, -0.0, 0.1, 333_333_333.333_333_3]),
                 "[1,5e-7,1e+21,100000000000000000000,0,0.1,333333333.3333333]",
             ),
-            (
-                json!("\u{20ac}$\u{f}\nA'B\"\\\"/"),
-                r#""€$\u000f\nA'B\"\\\"/""#,
-            ),
+            (json!("\u{20ac}$\u{f}\nA'B\"\\\"/"), r#""€$\u000f\nA'B\"\\\"/""#),
             // Sorted by UTF-16 code units: the surrogates of 😀 come before the letter ﬁ.
-            (
-                json!({ "\u{fb01}": 1, "😀": 2, "é": 3 }),
-                "{\"é\":3,\"😀\":2,\"\u{fb01}\":1}",
-            ),
-            (
-                json!([9_007_199_254_740_991_i64, -9_007_199_254_740_991_i64]),
-                "[9007199254740991,-9007199254740991]",
-            ),
+            (json!({ "\u{fb01}": 1, "😀": 2, "é": 3 }), "{\"é\":3,\"😀\":2,\"\u{fb01}\":1}"),
+            (json!([9_007_199_254_740_991_i64, -9_007_199_254_740_991_i64]), "[9007199254740991,-9007199254740991]"),
         ];
         for (value, canonical) in rows {
             assert_eq!(to_string(&value), canonical);
@@ -140,26 +123,17 @@ mod tests {
     fn a_digest_is_sha_256_in_lower_case_hexadecimal() {
         let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
         assert_eq!(Digest::of_bytes(b"").as_str(), empty);
-        assert_eq!(
-            Digest::of(&json!({ "b": 1, "a": 2 })),
-            Digest::of_bytes(br#"{"a":2,"b":1}"#)
-        );
+        assert_eq!(Digest::of(&json!({ "b": 1, "a": 2 })), Digest::of_bytes(br#"{"a":2,"b":1}"#));
         assert_eq!(
             Digest::of_bytes(b"").prefix(),
-            [
-                0xe3, 0xb0, 0xc4, 0x42, 0x98, 0xfc, 0x1c, 0x14, 0x9a, 0xfb, 0xf4, 0xc8, 0x99, 0x6f,
-                0xb9, 0x24
-            ]
+            [0xe3, 0xb0, 0xc4, 0x42, 0x98, 0xfc, 0x1c, 0x14, 0x9a, 0xfb, 0xf4, 0xc8, 0x99, 0x6f, 0xb9, 0x24]
         );
     }
 
     #[test]
     fn h38_a_digest_reads_only_what_it_writes() {
         let digest = Digest::of(&1);
-        assert_eq!(
-            serde_json::from_value::<Digest>(json!(digest.as_str())).unwrap(),
-            digest
-        );
+        assert_eq!(serde_json::from_value::<Digest>(json!(digest.as_str())).unwrap(), digest);
         assert_eq!(Digest::parse(digest.as_str()), Some(digest.clone()));
         let upper = digest.as_str().to_uppercase();
         let short = &digest.as_str()[1..];
@@ -173,14 +147,8 @@ mod tests {
             json!(null),
             json!([digest]),
         ] {
-            assert!(
-                serde_json::from_value::<Digest>(bad.clone()).is_err(),
-                "{bad}"
-            );
-            assert!(
-                serde_json::from_value::<crate::Revision>(bad.clone()).is_err(),
-                "{bad}"
-            );
+            assert!(serde_json::from_value::<Digest>(bad.clone()).is_err(), "{bad}");
+            assert!(serde_json::from_value::<crate::Revision>(bad.clone()).is_err(), "{bad}");
         }
     }
 

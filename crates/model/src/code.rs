@@ -117,11 +117,7 @@ impl std::fmt::Display for ErrorCode {
 impl std::str::FromStr for ErrorCode {
     type Err = UnknownCode;
     fn from_str(text: &str) -> Result<Self, UnknownCode> {
-        Self::ALL
-            .iter()
-            .copied()
-            .find(|code| code.as_str() == text)
-            .ok_or(UnknownCode)
+        Self::ALL.iter().copied().find(|code| code.as_str() == text).ok_or(UnknownCode)
     }
 }
 

@@ -269,9 +269,7 @@ impl Descriptor {
             (Readiness::ActivationNotRequired, _) => Handling::Direct,
             (_, Invocation::Interactive) => Handling::Interactive,
             (_, Invocation::Operation) => Handling::Operation,
-            (Readiness::ForegroundRequired, Invocation::Query | Invocation::Command) => {
-                Handling::Foreground
-            }
+            (Readiness::ForegroundRequired, Invocation::Query | Invocation::Command) => Handling::Foreground,
             (Readiness::AppReady, Invocation::Query | Invocation::Command) => Handling::Launch,
         }
     }

@@ -20,22 +20,15 @@ pub struct IdError {
 }
 
 fn opaque(text: &str) -> bool {
-    (1..=64).contains(&text.len())
-        && text
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+    (1..=64).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
 }
 
 fn name(text: &str) -> bool {
-    (1..=32).contains(&text.len())
-        && text
-            .bytes()
-            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+    (1..=32).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
 }
 
 fn dotted(text: &str) -> bool {
-    text.split_once('.')
-        .is_some_and(|(scope, method)| name(scope) && name(method))
+    text.split_once('.').is_some_and(|(scope, method)| name(scope) && name(method))
 }
 
 macro_rules! ids {
@@ -137,9 +130,7 @@ ids! {
 }
 
 /// Counts the deliveries of one call or action to a handler; a higher one supersedes (DUR-4).
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Generation(pub u32);
 
@@ -153,10 +144,7 @@ impl ToolId {
     /// The scope in front of the dot.
     #[must_use]
     pub fn app_scope(&self) -> AppScope {
-        let (scope, _) = self
-            .0
-            .split_once('.')
-            .expect("a tool id holds one dot: checked by new");
+        let (scope, _) = self.0.split_once('.').expect("a tool id holds one dot: checked by new");
         AppScope(Arc::from(scope))
     }
 }
@@ -170,18 +158,7 @@ mod tests {
         for good in ["a", "A_b-9", &"x".repeat(64)] {
             assert!(CallId::new(good).is_ok(), "{good}");
         }
-        for bad in [
-            "",
-            &"x".repeat(65),
-            "a b",
-            "a\u{200d}",
-            "\u{202e}a",
-            "é",
-            "e\u{301}",
-            "a ",
-            "😀",
-            "a\0",
-        ] {
+        for bad in ["", &"x".repeat(65), "a b", "a\u{200d}", "\u{202e}a", "é", "e\u{301}", "a ", "😀", "a\0"] {
             assert!(CallId::new(bad).is_err(), "{bad:?}");
         }
         assert_ne!(CallId::new("a").unwrap(), CallId::new("A").unwrap());

@@ -105,12 +105,7 @@ mod tests {
     #[test]
     fn inv_10_an_agent_sees_no_executor_no_policy_and_nothing_derived() {
         let advertised = serde_json::to_value(AdvertisedTool::from(&tool("look"))).unwrap();
-        let keys: Vec<&str> = advertised
-            .as_object()
-            .unwrap()
-            .keys()
-            .map(String::as_str)
-            .collect();
+        let keys: Vec<&str> = advertised.as_object().unwrap().keys().map(String::as_str).collect();
         let expected = [
             "app_scope",
             "cancellable",
@@ -133,21 +128,9 @@ mod tests {
     fn inv_7_the_revision_changes_when_and_only_when_the_content_does() {
         let (a, b) = (tool("a"), tool("b"));
         let revision = |tools: &[&Descriptor]| Inventory::of(tools.iter().copied()).revision;
-        assert_eq!(
-            revision(&[&a, &b]),
-            revision(&[&b, &a]),
-            "the order of arrival is no content"
-        );
-        let hidden = Descriptor {
-            permissions: Vec::new(),
-            host_requirements: Vec::new(),
-            ..a.clone()
-        };
-        assert_eq!(
-            revision(&[&a]),
-            revision(&[&hidden]),
-            "what no agent sees is no content"
-        );
+        assert_eq!(revision(&[&a, &b]), revision(&[&b, &a]), "the order of arrival is no content");
+        let hidden = Descriptor { permissions: Vec::new(), host_requirements: Vec::new(), ..a.clone() };
+        assert_eq!(revision(&[&a]), revision(&[&hidden]), "what no agent sees is no content");
         let seen: [fn(&mut Descriptor); 6] = [
             |tool| tool.contract_version = 2,
             |tool| tool.description.push('.'),

@@ -6,9 +6,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// It only advances: by the boot clock while the machine stays up (sleep included), by the wall
 /// clock across a reboot, never backwards (OP-4).
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Effective(pub u64);
 
@@ -27,9 +25,7 @@ impl Effective {
 }
 
 /// What the wall clock said, in milliseconds since 1970 (UTC). Shown to people, never decided on.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Wall(pub i64);
 

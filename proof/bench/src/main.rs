@@ -113,7 +113,13 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         Row::shown("R64", "raw lifecycles in batches of 64", r64, "calls/s"),
         Row::shown("", "the store alone, two commits, p50", median(alone_one) / r1, "of R1"),
         Row::shown("", "the store alone, batches of 64", rate(alone_many) / r64, "of R64"),
-        Row::gated("G1", "durable calls by 64 callers, in process", rate(product_many) / r64, "of R64", Gate::AtLeast(0.40)),
+        Row::gated(
+            "G1",
+            "durable calls by 64 callers, in process",
+            rate(product_many) / r64,
+            "of R64",
+            Gate::AtLeast(0.40),
+        ),
         Row::gated("G3", "accept to result, one caller, p50", g3 / r1, "of R1", Gate::AtMost(1.8)),
         Row::gated("G5", "durable receipt", receipt / g3, "of G3", Gate::AtMost(0.6)),
         Row::gated("G6", "repeat of a finished call", replay / r1, "of R1", Gate::AtMost(0.15)),
@@ -125,8 +131,20 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         Row::gated("G12", "commits per call, 64 callers", together.commits / many, "", Gate::AtMost(0.15)),
         Row::gated("G12", "commits per call, one caller", one_by_one.commits / one, "", Gate::AtMost(2.0)),
         Row::gated("G12", "write queries per batch", one_by_one.writes / one_by_one.commits, "", Gate::AtMost(1.0)),
-        Row::gated("G12", "reader queries per batch, one caller", one_by_one.reads / one_by_one.commits, "", Gate::AtMost(1.0)),
-        Row::gated("G12", "reader queries per batch, 64 callers", together.reads / together.commits, "", Gate::AtMost(1.0)),
+        Row::gated(
+            "G12",
+            "reader queries per batch, one caller",
+            one_by_one.reads / one_by_one.commits,
+            "",
+            Gate::AtMost(1.0),
+        ),
+        Row::gated(
+            "G12",
+            "reader queries per batch, 64 callers",
+            together.reads / together.commits,
+            "",
+            Gate::AtMost(1.0),
+        ),
     ];
     let missed = table::print(&rows, arguments.json);
     if missed > 0 {

@@ -49,10 +49,8 @@ impl Product {
         let (sent, inbox) = mpsc::unbounded_channel();
         let transport = InMemoryTransport::passing_on(sent);
         let hosts = Arc::new(RecordingHosts::default());
-        let miniapps = ScriptedMiniApps::completing(
-            vec![manifest("notes", vec![tool("notes", "add")])],
-            json!({ "done": true }),
-        );
+        let miniapps =
+            ScriptedMiniApps::completing(vec![manifest("notes", vec![tool("notes", "add")])], json!({ "done": true }));
         let runtime = Runtime::builder()
             .store(store.clone())
             .transport(transport.clone())
@@ -72,16 +70,8 @@ impl Product {
         let revision = serde_json::from_value(seen["rows"][0]["inventory"]["revision"].clone()).expect("a revision");
         let waiting = Waiting::default();
         tokio::spawn(dispatch(inbox, waiting.clone()));
-        let mut product = Self {
-            runtime,
-            store,
-            transport,
-            waiting,
-            agent: id("ann"),
-            conversation: id("main"),
-            revision,
-            next: 0,
-        };
+        let mut product =
+            Self { runtime, store, transport, waiting, agent: id("ann"), conversation: id("main"), revision, next: 0 };
         // The first call brings the MiniApp up.
         product.sequential(1).await;
         product

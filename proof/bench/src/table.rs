@@ -53,7 +53,13 @@ pub fn print(rows: &[Row], machine: bool) -> usize {
                 "met": row.met() });
             println!("{line}");
         } else {
-            let verdict = if row.gate.is_none() { "" } else if row.met() { "met" } else { "MISSED" };
+            let verdict = if row.gate.is_none() {
+                ""
+            } else if row.met() {
+                "met"
+            } else {
+                "MISSED"
+            };
             println!("{:4} {:42} {:>10.3} {:8} {:>8} {verdict}", row.goal, row.what, row.value, row.unit, gate);
         }
     }

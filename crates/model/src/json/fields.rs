@@ -60,10 +60,7 @@ impl Fields {
     /// The fields of an object that is the whole document.
     #[must_use]
     pub const fn of(object: Map<String, Value>) -> Self {
-        Self {
-            left: object,
-            at: String::new(),
-        }
+        Self { left: object, at: String::new() }
     }
 
     /// Takes out a field and reads it. `null` is refused; [`Fields::value`] takes it.
@@ -81,10 +78,7 @@ impl Fields {
     ///
     /// # Errors
     /// [`Reason::BadEnvelope`] when it is of another type or `null`.
-    pub fn optional<T: DeserializeOwned>(
-        &mut self,
-        name: &'static str,
-    ) -> Result<Option<T>, JsonError> {
+    pub fn optional<T: DeserializeOwned>(&mut self, name: &'static str) -> Result<Option<T>, JsonError> {
         let Some(value) = self.take(name)? else {
             return Ok(None);
         };
@@ -119,19 +113,13 @@ impl Fields {
     ///
     /// # Errors
     /// As [`Fields::id`], except that it may be missing.
-    pub fn optional_id<T: FromStr<Err = IdError>>(
-        &mut self,
-        name: &'static str,
-    ) -> Result<Option<T>, JsonError> {
+    pub fn optional_id<T: FromStr<Err = IdError>>(&mut self, name: &'static str) -> Result<Option<T>, JsonError> {
         match self.take(name)? {
             None => Ok(None),
             Some(Value::String(text)) => text.parse().map(Some).map_err(|error: IdError| {
                 JsonError::new(Reason::BadId, error.to_string()).at(pointer_to(&self.at, name))
             }),
-            Some(other) => Err(self.wrong(
-                name,
-                &format!("expected a string, found {}", type_name(&other)),
-            )),
+            Some(other) => Err(self.wrong(name, &format!("expected a string, found {}", type_name(&other)))),
         }
     }
 
@@ -140,8 +128,7 @@ impl Fields {
     /// # Errors
     /// [`Reason::BadEnvelope`] when it is missing or not an object.
     pub fn object(&mut self, name: &'static str) -> Result<Self, JsonError> {
-        self.optional_object(name)?
-            .ok_or_else(|| self.missing(name))
+        self.optional_object(name)?.ok_or_else(|| self.missing(name))
     }
 
     /// Takes out a field that is an object, if it is there.
@@ -151,14 +138,8 @@ impl Fields {
     pub fn optional_object(&mut self, name: &'static str) -> Result<Option<Self>, JsonError> {
         match self.take(name)? {
             None => Ok(None),
-            Some(Value::Object(left)) => Ok(Some(Self {
-                left,
-                at: pointer_to(&self.at, name),
-            })),
-            Some(other) => Err(self.wrong(
-                name,
-                &format!("expected an object, found {}", type_name(&other)),
-            )),
+            Some(Value::Object(left)) => Ok(Some(Self { left, at: pointer_to(&self.at, name) })),
+            Some(other) => Err(self.wrong(name, &format!("expected an object, found {}", type_name(&other)))),
         }
     }
 
@@ -193,19 +174,17 @@ impl Fields {
         self.refuse_reserved()?;
         match self.left.keys().next() {
             None => Ok(()),
-            Some(name) => Err(JsonError::new(
-                Reason::UnknownField,
-                "this message has no such field",
-            )
-            .at(pointer_to(&self.at, name))),
+            Some(name) => {
+                Err(JsonError::new(Reason::UnknownField, "this message has no such field")
+                    .at(pointer_to(&self.at, name)))
+            }
         }
     }
 
     /// A refusal of the field with this name.
     #[must_use]
     pub fn wrong(&self, name: &'static str, message: &str) -> JsonError {
-        JsonError::new(Reason::BadEnvelope, format!("`{name}`: {message}"))
-            .at(pointer_to(&self.at, name))
+        JsonError::new(Reason::BadEnvelope, format!("`{name}`: {message}")).at(pointer_to(&self.at, name))
     }
 
     fn missing(&self, name: &'static str) -> JsonError {
@@ -225,8 +204,7 @@ impl Fields {
 const META: &str = "meta";
 
 fn reserved(parent: &str, name: &str) -> JsonError {
-    JsonError::new(Reason::ReservedField, "only the Runtime sets this field")
-        .at(pointer_to(parent, name))
+    JsonError::new(Reason::ReservedField, "only the Runtime sets this field").at(pointer_to(parent, name))
 }
 
 /// Recursion is bounded: the value comes from [`decode_object`].
@@ -238,9 +216,7 @@ fn refuse_reserved_within(value: &Value, at: &str) -> Result<(), JsonError> {
             }
             refuse_reserved_within(value, &pointer_to(at, name))
         }),
-        Value::Array(items) => items
-            .iter()
-            .try_for_each(|item| refuse_reserved_within(item, at)),
+        Value::Array(items) => items.iter().try_for_each(|item| refuse_reserved_within(item, at)),
         _ => Ok(()),
     }
 }

@@ -102,11 +102,7 @@ impl JsonError {
     /// A refusal at the root of the document.
     #[must_use]
     pub fn new(reason: Reason, message: impl Into<String>) -> Self {
-        Self {
-            reason,
-            message: message.into(),
-            pointer: String::new(),
-        }
+        Self { reason, message: message.into(), pointer: String::new() }
     }
 
     /// The same refusal at this place.
@@ -131,10 +127,7 @@ pub fn decode(bytes: &[u8], max_bytes: usize) -> Result<Value, JsonError> {
         ));
     }
     let text = std::str::from_utf8(bytes).map_err(|error| {
-        JsonError::new(
-            Reason::BadUtf8,
-            format!("the byte at offset {} is not UTF-8", error.valid_up_to()),
-        )
+        JsonError::new(Reason::BadUtf8, format!("the byte at offset {} is not UTF-8", error.valid_up_to()))
     })?;
     reader::read(text)
 }
@@ -145,19 +138,13 @@ pub fn decode(bytes: &[u8], max_bytes: usize) -> Result<Value, JsonError> {
 /// As [`decode`], and [`Reason::BadEnvelope`] when there is no value or it is not an object (H5).
 pub fn decode_object(bytes: &[u8], max_bytes: usize) -> Result<Map<String, Value>, JsonError> {
     if bytes.iter().all(u8::is_ascii_whitespace) && bytes.len() <= max_bytes {
-        return Err(JsonError::new(
-            Reason::BadEnvelope,
-            "expected an object, found nothing",
-        ));
+        return Err(JsonError::new(Reason::BadEnvelope, "expected an object, found nothing"));
     }
     match decode(bytes, max_bytes)? {
         Value::Object(fields) => Ok(fields),
         other => Err(JsonError::new(
             Reason::BadEnvelope,
-            format!(
-                "expected an object at the top level, found {}",
-                type_name(&other)
-            ),
+            format!("expected an object at the top level, found {}", type_name(&other)),
         )),
     }
 }

@@ -11,11 +11,7 @@ pub(super) struct Literals<'a> {
 
 impl<'a> Literals<'a> {
     pub(super) const fn of(text: &'a str) -> Self {
-        Self {
-            text,
-            at: 0,
-            passed: 0,
-        }
+        Self { text, at: 0, passed: 0 }
     }
 
     /// The literal with this index; indices must grow from one question to the next. The text is

@@ -13,18 +13,10 @@ use super::{
 use crate::limits;
 
 pub(super) fn read(text: &str) -> Result<Value, JsonError> {
-    let mut reader = Reader {
-        depth: 0,
-        nodes: 0,
-        numbers: 0,
-        literals: Literals::of(text),
-        fault: None,
-        trail: Vec::new(),
-    };
+    let mut reader =
+        Reader { depth: 0, nodes: 0, numbers: 0, literals: Literals::of(text), fault: None, trail: Vec::new() };
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let value = Node(&mut reader)
-        .deserialize(&mut deserializer)
-        .and_then(|value| deserializer.end().map(|()| value));
+    let value = Node(&mut reader).deserialize(&mut deserializer).and_then(|value| deserializer.end().map(|()| value));
     value.map_err(|error| reader.explain(&error))
 }
 
@@ -55,10 +47,7 @@ impl Reader<'_> {
     fn count<E: Error>(&mut self) -> Result<(), E> {
         self.nodes += 1;
         if self.nodes > limits::JSON_NODES {
-            return self.refuse(
-                Reason::TooLarge,
-                format!("more than {} values in one document", limits::JSON_NODES),
-            );
+            return self.refuse(Reason::TooLarge, format!("more than {} values in one document", limits::JSON_NODES));
         }
         Ok(())
     }
@@ -67,13 +56,8 @@ impl Reader<'_> {
         self.count()?;
         self.depth += 1;
         if self.depth > limits::JSON_DEPTH {
-            return self.refuse(
-                Reason::TooDeep,
-                format!(
-                    "arrays and objects nest more than {} deep",
-                    limits::JSON_DEPTH
-                ),
-            );
+            return self
+                .refuse(Reason::TooDeep, format!("arrays and objects nest more than {} deep", limits::JSON_DEPTH));
         }
         Ok(())
     }
@@ -86,10 +70,7 @@ impl Reader<'_> {
     }
 
     fn out_of_range<T, E: Error>(&mut self) -> Result<T, E> {
-        self.refuse(
-            Reason::NumberRange,
-            "an integer is outside ±(2^53 - 1) and cannot be kept exactly",
-        )
+        self.refuse(Reason::NumberRange, "an integer is outside ±(2^53 - 1) and cannot be kept exactly")
     }
 
     fn integer<E: Error>(&mut self, value: i64) -> Result<Value, E> {
@@ -122,39 +103,23 @@ impl Reader<'_> {
     }
 
     fn explain(mut self, error: &serde_json::Error) -> JsonError {
-        let pointer = self
-            .trail
-            .iter()
-            .rev()
-            .try_fold(String::new(), |pointer, step| {
-                let next = match step {
-                    Step::Key(key) => pointer_to(&pointer, key),
-                    Step::Index(index) => pointer_to(&pointer, &index.to_string()),
-                };
-                // Once a step is left out, the steps below it would name another place.
-                if next == pointer {
-                    Err(pointer)
-                } else {
-                    Ok(next)
-                }
-            });
+        let pointer = self.trail.iter().rev().try_fold(String::new(), |pointer, step| {
+            let next = match step {
+                Step::Key(key) => pointer_to(&pointer, key),
+                Step::Index(index) => pointer_to(&pointer, &index.to_string()),
+            };
+            // Once a step is left out, the steps below it would name another place.
+            if next == pointer { Err(pointer) } else { Ok(next) }
+        });
         let pointer = pointer.unwrap_or_else(|stopped| stopped);
         let (reason, message) = self.fault.take().unwrap_or_else(|| {
             // The parser's own messages are fixed sentences with a line and a column. It has no
             // public kind for a number that overflows a double.
             let message = error.to_string();
-            let reason = if message.starts_with("number out of range") {
-                Reason::NumberRange
-            } else {
-                Reason::BadJson
-            };
+            let reason = if message.starts_with("number out of range") { Reason::NumberRange } else { Reason::BadJson };
             (reason, message)
         });
-        JsonError {
-            reason,
-            message,
-            pointer,
-        }
+        JsonError { reason, message, pointer }
     }
 }
 
@@ -228,9 +193,7 @@ impl<'de> Visitor<'de> for Node<'_, '_> {
             match object.entry(key) {
                 Entry::Occupied(taken) => {
                     self.0.trail.push(Step::Key(taken.key().clone()));
-                    return self
-                        .0
-                        .refuse(Reason::DuplicateKey, "an object holds the same key twice");
+                    return self.0.refuse(Reason::DuplicateKey, "an object holds the same key twice");
                 }
                 Entry::Vacant(free) => match entries.next_value_seed(Node(&mut *self.0)) {
                     Ok(value) => {

@@ -12,8 +12,7 @@ fn reason(bytes: impl AsRef<[u8]>) -> Reason {
 
 fn refusal(bytes: impl AsRef<[u8]>) -> JsonError {
     let bytes = bytes.as_ref();
-    let error =
-        decode(bytes, LIMIT).expect_err(&String::from_utf8_lossy(&bytes[..bytes.len().min(80)]));
+    let error = decode(bytes, LIMIT).expect_err(&String::from_utf8_lossy(&bytes[..bytes.len().min(80)]));
     assert!(error.pointer.len() <= ECHO_BYTES, "{error:?}");
     error
 }
@@ -36,22 +35,13 @@ fn h1_bytes_that_are_not_utf_8_are_refused_wherever_they_are() {
     ] {
         assert_eq!(reason(bytes), Reason::BadUtf8, "{bytes:?}");
     }
-    assert_eq!(
-        refusal(b"{\"a\":\"\xff\"}").message,
-        "the byte at offset 6 is not UTF-8"
-    );
+    assert_eq!(refusal(b"{\"a\":\"\xff\"}").message, "the byte at offset 6 is not UTF-8");
 }
 
 #[test]
 fn h3_bytes_after_the_value_are_refused() {
-    all(
-        Reason::BadJson,
-        &["{}x", "{} {}", "{},", "[1]]", "1 2", "{}\u{feff}"],
-    );
-    assert!(
-        decode(b" {} \n\t\r", LIMIT).is_ok(),
-        "white space is not a value"
-    );
+    all(Reason::BadJson, &["{}x", "{} {}", "{},", "[1]]", "1 2", "{}\u{feff}"]);
+    assert!(decode(b" {} \n\t\r", LIMIT).is_ok(), "white space is not a value");
 }
 
 #[test]
@@ -81,10 +71,7 @@ fn h4_dialects_of_json_are_refused() {
         "\"\\u00g0\"",
     ];
     for value in values {
-        all(
-            Reason::BadJson,
-            &[value, &format!("[{value}]"), &format!("{{\"a\":{value}}}")],
-        );
+        all(Reason::BadJson, &[value, &format!("[{value}]"), &format!("{{\"a\":{value}}}")]);
     }
     all(
         Reason::BadJson,
@@ -107,35 +94,12 @@ fn h4_dialects_of_json_are_refused() {
 
 #[test]
 fn h5_only_an_object_is_an_envelope() {
-    for bytes in [
-        "[]",
-        "[{}]",
-        "[\"call_id\"]",
-        "\"a\"",
-        "1",
-        "null",
-        "true",
-        "",
-        " \n",
-    ] {
-        assert_eq!(
-            decode_object(bytes.as_bytes(), LIMIT).unwrap_err().reason,
-            Reason::BadEnvelope,
-            "{bytes:?}"
-        );
+    for bytes in ["[]", "[{}]", "[\"call_id\"]", "\"a\"", "1", "null", "true", "", " \n"] {
+        assert_eq!(decode_object(bytes.as_bytes(), LIMIT).unwrap_err().reason, Reason::BadEnvelope, "{bytes:?}");
     }
-    assert_eq!(
-        decode_object(b"{\"a\":1}", LIMIT).unwrap(),
-        *json!({"a": 1}).as_object().unwrap()
-    );
-    assert_eq!(
-        decode_object(b"{", LIMIT).unwrap_err().reason,
-        Reason::BadJson
-    );
-    assert_eq!(
-        decode_object(&[b' '; 9], 8).unwrap_err().reason,
-        Reason::TooLarge
-    );
+    assert_eq!(decode_object(b"{\"a\":1}", LIMIT).unwrap(), *json!({"a": 1}).as_object().unwrap());
+    assert_eq!(decode_object(b"{", LIMIT).unwrap_err().reason, Reason::BadJson);
+    assert_eq!(decode_object(&[b' '; 9], 8).unwrap_err().reason, Reason::TooLarge);
 }
 
 #[test]
@@ -151,18 +115,10 @@ fn h6_a_key_that_occurs_twice_is_refused_also_when_only_unescaping_shows_it() {
         (r#"{"😀":1,"\ud83d\ude00":2}"#, "/😀"),
     ] {
         let error = refusal(text);
-        assert_eq!(
-            (error.reason, error.pointer.as_str()),
-            (Reason::DuplicateKey, pointer),
-            "{text}"
-        );
+        assert_eq!((error.reason, error.pointer.as_str()), (Reason::DuplicateKey, pointer), "{text}");
     }
     assert!(
-        decode(
-            "{\"a\":{\"a\":{\"a\":1}},\"A\":1,\"\u{e9}\":1,\"e\u{301}\":1}".as_bytes(),
-            LIMIT
-        )
-        .is_ok(),
+        decode("{\"a\":{\"a\":{\"a\":1}},\"A\":1,\"\u{e9}\":1,\"e\u{301}\":1}".as_bytes(), LIMIT).is_ok(),
         "no folding, no normalising"
     );
 }
@@ -176,12 +132,8 @@ fn h7_deep_nesting_is_refused_with_a_constant_stack() {
             for depth in [33_usize, 64, 128, 129, 1_000, 100_000] {
                 let mixed = r#"[{"a":"#.repeat(depth.div_ceil(2));
                 let ignored = format!(r#"{{"call_id":"c","ignored":{}"#, "[".repeat(depth));
-                for text in [
-                    "[".repeat(depth),
-                    r#"{"a":"#.repeat(depth).chars().take(LIMIT).collect(),
-                    mixed,
-                    ignored,
-                ] {
+                for text in ["[".repeat(depth), r#"{"a":"#.repeat(depth).chars().take(LIMIT).collect(), mixed, ignored]
+                {
                     let text = &text[..text.len().min(LIMIT)];
                     assert_eq!(reason(text), Reason::TooDeep, "{depth}");
                 }
@@ -196,45 +148,21 @@ fn h7_deep_nesting_is_refused_with_a_constant_stack() {
 
 #[test]
 fn h7_a_document_of_exactly_the_depth_limit_is_read() {
-    let arrays = format!(
-        "{}{}",
-        "[".repeat(limits::JSON_DEPTH),
-        "]".repeat(limits::JSON_DEPTH)
-    );
+    let arrays = format!("{}{}", "[".repeat(limits::JSON_DEPTH), "]".repeat(limits::JSON_DEPTH));
     assert!(decode(arrays.as_bytes(), LIMIT).is_ok());
-    let objects = format!(
-        "{}1{}",
-        r#"{"a":"#.repeat(limits::JSON_DEPTH),
-        "}".repeat(limits::JSON_DEPTH)
-    );
+    let objects = format!("{}1{}", r#"{"a":"#.repeat(limits::JSON_DEPTH), "}".repeat(limits::JSON_DEPTH));
     assert!(decode(objects.as_bytes(), LIMIT).is_ok());
     let siblings = format!("[{}]", vec!["[[]]"; 100].join(","));
-    assert!(
-        decode(siblings.as_bytes(), LIMIT).is_ok(),
-        "siblings do not add up"
-    );
+    assert!(decode(siblings.as_bytes(), LIMIT).is_ok(), "siblings do not add up");
 }
 
 #[test]
 fn h8_numbers_that_overflow_a_double_are_refused() {
     let digits = "9".repeat(400);
-    for number in [
-        "1e400",
-        "-1e400",
-        &digits,
-        &format!("-{digits}"),
-        &format!("{digits}.5"),
-        "1e99999999999999999999",
-        "1.8e308",
-    ] {
-        all(
-            Reason::NumberRange,
-            &[
-                number,
-                &format!("[{number}]"),
-                &format!("{{\"a\":[0,{number}]}}"),
-            ],
-        );
+    for number in
+        ["1e400", "-1e400", &digits, &format!("-{digits}"), &format!("{digits}.5"), "1e99999999999999999999", "1.8e308"]
+    {
+        all(Reason::NumberRange, &[number, &format!("[{number}]"), &format!("{{\"a\":[0,{number}]}}")]);
     }
     assert_eq!(refusal(r#"{"a":[0,1e400]}"#).pointer, "/a/1");
 }
@@ -257,18 +185,11 @@ fn h9_integer_literals_beyond_two_to_the_53_are_refused_and_never_rounded() {
     for row in rows {
         all(
             Reason::NumberRange,
-            &[
-                row,
-                &format!("{{\"a\":{row}}}"),
-                &format!("[1.5,\"-7\",\"a\\\"1\",1e300,-0,{row}]"),
-            ],
+            &[row, &format!("{{\"a\":{row}}}"), &format!("[1.5,\"-7\",\"a\\\"1\",1e300,-0,{row}]")],
         );
     }
     for exact in ["9007199254740991", "-9007199254740991", "0"] {
-        assert_eq!(
-            decode(exact.as_bytes(), LIMIT).unwrap(),
-            json!(exact.parse::<i64>().unwrap())
-        );
+        assert_eq!(decode(exact.as_bytes(), LIMIT).unwrap(), json!(exact.parse::<i64>().unwrap()));
     }
 }
 
@@ -285,11 +206,7 @@ fn h9_other_literals_keep_the_meaning_of_a_double() {
         ("-0.0", -0.0),
     ] {
         let read = decode(text.as_bytes(), LIMIT).unwrap();
-        assert_eq!(
-            read.as_f64().unwrap().to_bits(),
-            f64::to_bits(value),
-            "{text}"
-        );
+        assert_eq!(read.as_f64().unwrap().to_bits(), f64::to_bits(value), "{text}");
         assert!(read.is_f64(), "{text} is not an integer literal");
     }
     assert_eq!(decode(b"[-0,0]", LIMIT).unwrap(), json!([0, 0]));
@@ -299,14 +216,7 @@ fn h9_other_literals_keep_the_meaning_of_a_double() {
 fn h11_surrogates_come_in_pairs() {
     all(
         Reason::BadJson,
-        &[
-            r#""\ud800""#,
-            r#""\udc00""#,
-            r#""\udc00\ud800""#,
-            r#""\ud800x""#,
-            r#""\ud800\u0041""#,
-            r#"{"\ud800":1}"#,
-        ],
+        &[r#""\ud800""#, r#""\udc00""#, r#""\udc00\ud800""#, r#""\ud800x""#, r#""\ud800\u0041""#, r#"{"\ud800":1}"#],
     );
     assert_eq!(decode(br#""\ud83d\ude00""#, LIMIT).unwrap(), "😀");
 }
@@ -320,17 +230,9 @@ fn h12_the_character_zero_is_refused_in_keys_and_strings() {
         (r#"{"a":{"\u0000":1}}"#, "/a"),
     ] {
         let error = refusal(text);
-        assert_eq!(
-            (error.reason, error.pointer.as_str()),
-            (Reason::BadString, pointer),
-            "{text}"
-        );
+        assert_eq!((error.reason, error.pointer.as_str()), (Reason::BadString, pointer), "{text}");
     }
-    assert_eq!(
-        reason(b"\"\0\""),
-        Reason::BadJson,
-        "a raw control character is not JSON at all"
-    );
+    assert_eq!(reason(b"\"\0\""), Reason::BadJson, "a raw control character is not JSON at all");
     assert!(decode(br#""\\u0000\u0001""#, LIMIT).is_ok());
 }
 
@@ -338,25 +240,13 @@ fn h12_the_character_zero_is_refused_in_keys_and_strings() {
 fn h14_h15_h16_h17_what_is_over_the_limit_is_refused_by_its_length_alone() {
     let exact = format!("\"{}\"", "x".repeat(LIMIT - 2));
     assert!(decode(exact.as_bytes(), LIMIT).is_ok());
-    let keys = format!(
-        "{{{}}}",
-        (0..200_000)
-            .map(|n| format!("\"{n}\":0"))
-            .collect::<Vec<_>>()
-            .join(",")
-    );
+    let keys = format!("{{{}}}", (0..200_000).map(|n| format!("\"{n}\":0")).collect::<Vec<_>>().join(","));
     let items = format!("[{}]", vec!["0"; 1_000_000].join(","));
     let rows: [(&str, Vec<u8>); 5] = [
         ("h14 limit + 1", format!("{exact} ").into_bytes()),
-        (
-            "h14 64 MiB, not even UTF-8: nothing was read",
-            vec![0xff; 64 << 20],
-        ),
+        ("h14 64 MiB, not even UTF-8: nothing was read", vec![0xff; 64 << 20]),
         ("h15 200,000 keys", keys.into_bytes()),
-        (
-            "h16 one string of 10 MiB",
-            format!("\"{}\"", "x".repeat(10 << 20)).into_bytes(),
-        ),
+        ("h16 one string of 10 MiB", format!("\"{}\"", "x".repeat(10 << 20)).into_bytes()),
         ("h17 1,000,000 items", items.into_bytes()),
     ];
     for (row, bytes) in rows {
@@ -366,20 +256,11 @@ fn h14_h15_h16_h17_what_is_over_the_limit_is_refused_by_its_length_alone() {
 
 #[test]
 fn h15_h17_a_larger_limit_still_bounds_the_number_of_values() {
-    for text in [
-        format!("[{}]", vec!["0"; 1_000_000].join(",")),
-        format!("[{}]", vec!["[]"; 200_000].join(",")),
-    ] {
-        assert_eq!(
-            decode(text.as_bytes(), 64 << 20).unwrap_err().reason,
-            Reason::TooLarge
-        );
+    for text in [format!("[{}]", vec!["0"; 1_000_000].join(",")), format!("[{}]", vec!["[]"; 200_000].join(","))] {
+        assert_eq!(decode(text.as_bytes(), 64 << 20).unwrap_err().reason, Reason::TooLarge);
     }
     let densest = format!("[{}0]", "0,".repeat((LIMIT - 3) / 2));
-    assert!(
-        densest.len() <= LIMIT && decode(densest.as_bytes(), LIMIT).is_ok(),
-        "an envelope is never refused by it"
-    );
+    assert!(densest.len() <= LIMIT && decode(densest.as_bytes(), LIMIT).is_ok(), "an envelope is never refused by it");
 }
 
 #[test]
@@ -402,19 +283,13 @@ fn an_error_never_repeats_more_than_sixty_four_bytes_of_the_input() {
         "it stops where it cannot go on"
     );
 
-    let mut fields = Fields::decode(
-        format!("{{\"n\":\"{long}\",\"id\":\"{long}\",\"{long}\":1}}").as_bytes(),
-        LIMIT,
-    )
-    .unwrap();
-    for error in [
-        fields.required::<u32>("n").unwrap_err(),
-        fields.id::<CallId>("id").unwrap_err(),
-        fields.finish().unwrap_err(),
-    ] {
+    let mut fields =
+        Fields::decode(format!("{{\"n\":\"{long}\",\"id\":\"{long}\",\"{long}\":1}}").as_bytes(), LIMIT).unwrap();
+    for error in
+        [fields.required::<u32>("n").unwrap_err(), fields.id::<CallId>("id").unwrap_err(), fields.finish().unwrap_err()]
+    {
         assert!(
-            error.message.matches("SECRET").count() * 6 <= ECHO_BYTES
-                && error.pointer.len() <= ECHO_BYTES,
+            error.message.matches("SECRET").count() * 6 <= ECHO_BYTES && error.pointer.len() <= ECHO_BYTES,
             "{error:?}"
         );
     }
@@ -425,32 +300,15 @@ fn h21_h22_h23_h24_reserved_fields_are_refused_beside_the_message_and_inside_its
     for name in RESERVED {
         for (text, pointer) in [
             (format!(r#"{{"{name}":"x"}}"#), format!("/{name}")),
-            (
-                format!(r#"{{"meta":{{"{name}":null}}}}"#),
-                format!("/meta/{name}"),
-            ),
-            (
-                format!(r#"{{"meta":{{"a":[{{"{name}":1}}]}}}}"#),
-                format!("/meta/a/{name}"),
-            ),
+            (format!(r#"{{"meta":{{"{name}":null}}}}"#), format!("/meta/{name}")),
+            (format!(r#"{{"meta":{{"a":[{{"{name}":1}}]}}}}"#), format!("/meta/a/{name}")),
             (format!(r#"{{"aaa":1,"{name}":"x"}}"#), format!("/{name}")),
         ] {
-            let error = Fields::decode(text.as_bytes(), LIMIT)
-                .unwrap()
-                .finish()
-                .unwrap_err();
-            assert_eq!(
-                (error.reason, error.pointer),
-                (Reason::ReservedField, pointer),
-                "{text}"
-            );
+            let error = Fields::decode(text.as_bytes(), LIMIT).unwrap().finish().unwrap_err();
+            assert_eq!((error.reason, error.pointer), (Reason::ReservedField, pointer), "{text}");
         }
-        let mut taken =
-            Fields::decode(format!(r#"{{"meta":{{"{name}":1}}}}"#).as_bytes(), LIMIT).unwrap();
-        assert_eq!(
-            taken.value("meta").unwrap_err().reason,
-            Reason::ReservedField
-        );
+        let mut taken = Fields::decode(format!(r#"{{"meta":{{"{name}":1}}}}"#).as_bytes(), LIMIT).unwrap();
+        assert_eq!(taken.value("meta").unwrap_err().reason, Reason::ReservedField);
     }
     assert!(RESERVED.is_sorted());
 }
@@ -460,10 +318,7 @@ fn h25_a_field_that_nobody_took_is_refused() {
     let mut fields = Fields::decode(br#"{"a":1,"b":2}"#, LIMIT).unwrap();
     assert_eq!(fields.required::<u32>("a").unwrap(), 1);
     let error = fields.clone().finish().unwrap_err();
-    assert_eq!(
-        (error.reason, error.pointer.as_str()),
-        (Reason::UnknownField, "/b")
-    );
+    assert_eq!((error.reason, error.pointer.as_str()), (Reason::UnknownField, "/b"));
     assert_eq!(fields.optional::<u32>("b").unwrap(), Some(2));
     assert_eq!(fields.optional::<u32>("c").unwrap(), None);
     assert_eq!(fields.finish(), Ok(()));
@@ -482,11 +337,7 @@ fn h26_h27_an_id_that_is_missing_or_malformed_is_refused() {
     let long = format!(r#"{{"call_id":"{}"}}"#, "x".repeat(65));
     for (text, expected) in rows.into_iter().chain([(long.as_str(), Reason::BadId)]) {
         let mut fields = Fields::decode(text.as_bytes(), LIMIT).unwrap();
-        assert_eq!(
-            fields.id::<CallId>("call_id").unwrap_err().reason,
-            expected,
-            "{text}"
-        );
+        assert_eq!(fields.id::<CallId>("call_id").unwrap_err().reason, expected, "{text}");
     }
 }
 
@@ -504,39 +355,20 @@ fn h38_a_digest_is_sixty_four_lower_case_digits() {
     ];
     for row in rows {
         let mut fields = Fields::of([("revision".to_owned(), row.clone())].into_iter().collect());
-        assert_eq!(
-            fields
-                .required::<crate::Revision>("revision")
-                .unwrap_err()
-                .reason,
-            Reason::BadEnvelope,
-            "{row}"
-        );
+        assert_eq!(fields.required::<crate::Revision>("revision").unwrap_err().reason, Reason::BadEnvelope, "{row}");
     }
     let mut fields = Fields::of([("revision".to_owned(), json!(good))].into_iter().collect());
-    assert_eq!(
-        fields
-            .required::<crate::Revision>("revision")
-            .unwrap()
-            .to_string(),
-        good
-    );
+    assert_eq!(fields.required::<crate::Revision>("revision").unwrap().to_string(), good);
 }
 
 #[test]
 fn a_nested_object_says_where_it_is() {
     let mut fields = Fields::decode(br#"{"end":{"status":"x","more":1},"n":[]}"#, LIMIT).unwrap();
     let mut end = fields.object("end").unwrap();
-    assert_eq!(
-        end.required::<u32>("status").unwrap_err().pointer,
-        "/end/status"
-    );
+    assert_eq!(end.required::<u32>("status").unwrap_err().pointer, "/end/status");
     assert_eq!(end.required::<u32>("absent").unwrap_err().pointer, "/end");
     assert_eq!(end.finish().unwrap_err().pointer, "/end/more");
-    assert_eq!(
-        fields.object("n").unwrap_err().message,
-        "`n`: expected an object, found an array"
-    );
+    assert_eq!(fields.object("n").unwrap_err().message, "`n`: expected an object, found an array");
 }
 
 fn plain_value() -> impl Strategy<Value = Value> {
@@ -544,9 +376,7 @@ fn plain_value() -> impl Strategy<Value = Value> {
         Just(Value::Null),
         any::<bool>().prop_map(Value::from),
         (-MAX_SAFE_INTEGER..=MAX_SAFE_INTEGER).prop_map(Value::from),
-        any::<f64>()
-            .prop_filter("finite", |n| n.is_finite())
-            .prop_map(Value::from),
+        any::<f64>().prop_filter("finite", |n| n.is_finite()).prop_map(Value::from),
         "[^\0]{0,8}".prop_map(Value::from),
     ];
     leaf.prop_recursive(6, 40, 5, |inner| {

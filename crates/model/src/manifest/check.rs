@@ -15,37 +15,21 @@ use crate::{
 /// Parses every schema of a manifest and reads every tool, so that a fault says where it is.
 pub(super) fn schemas(manifest: &Value) -> Result<(), Vec<ManifestFault>> {
     let mut faults = Vec::new();
-    for (list, keywords) in [
-        ("tools", &["input_schema", "output_schema"][..]),
-        ("ui_actions", &["input_schema"]),
-    ] {
+    for (list, keywords) in [("tools", &["input_schema", "output_schema"][..]), ("ui_actions", &["input_schema"])] {
         for (index, entry) in manifest[list].as_array().into_iter().flatten().enumerate() {
             let before = faults.len();
             for keyword in keywords {
                 let at = format!("/{list}/{index}/{keyword}");
                 if let Some(Err(found)) = entry.get(keyword).map(Schema::parse) {
-                    faults.extend(
-                        found
-                            .into_iter()
-                            .map(|fault| ManifestFault::of_schema(&at, fault)),
-                    );
+                    faults.extend(found.into_iter().map(|fault| ManifestFault::of_schema(&at, fault)));
                 }
             }
             if faults.len() == before && list == "tools" {
-                faults.extend(
-                    read::<Descriptor>(entry, &format!("/{list}/{index}"))
-                        .err()
-                        .into_iter()
-                        .flatten(),
-                );
+                faults.extend(read::<Descriptor>(entry, &format!("/{list}/{index}")).err().into_iter().flatten());
             }
         }
     }
-    if faults.is_empty() {
-        Ok(())
-    } else {
-        Err(faults)
-    }
+    if faults.is_empty() { Ok(()) } else { Err(faults) }
 }
 
 pub(super) fn read<T: DeserializeOwned>(value: &Value, at: &str) -> Result<T, Vec<ManifestFault>> {
@@ -68,40 +52,23 @@ pub(super) fn successor_faults(newer: &Manifest, older: &Manifest) -> Vec<Manife
     }
     let mut faults = Vec::new();
     if newer.app_scope != older.app_scope {
-        faults.push(ManifestFault::bad(
-            "/app_scope",
-            "this is the manifest of another MiniApp",
-        ));
+        faults.push(ManifestFault::bad("/app_scope", "this is the manifest of another MiniApp"));
     } else if newer.version == older.version {
-        faults.push(ManifestFault::bad(
-            "/version",
-            "the manifest changed under the same version",
-        ));
+        faults.push(ManifestFault::bad("/version", "the manifest changed under the same version"));
     }
     let meaning = |tool: &Descriptor| {
         let shape = (tool.input_schema.clone(), tool.output_schema.clone());
-        (
-            shape,
-            tool.invocation,
-            tool.readiness,
-            tool.executor.clone(),
-            tool.terminal,
-            tool.operation,
-        )
+        (shape, tool.invocation, tool.readiness, tool.executor.clone(), tool.terminal, tool.operation)
     };
     for (index, tool) in newer.tools.iter().enumerate() {
         let before = older.tools.iter().find(|before| before.id == tool.id);
         if let Some(before) = before
             && (tool.contract_version < before.contract_version
-                || (tool.contract_version == before.contract_version
-                    && meaning(tool) != meaning(before)))
+                || (tool.contract_version == before.contract_version && meaning(tool) != meaning(before)))
         {
             faults.push(ManifestFault::bad(
                 format!("/tools/{index}/contract_version"),
-                format!(
-                    "`{}` means something else than before: raise its contract version",
-                    tool.id
-                ),
+                format!("`{}` means something else than before: raise its contract version", tool.id),
             ));
         }
     }
@@ -126,17 +93,8 @@ impl Check {
     fn manifest(&mut self, manifest: &Manifest) {
         self.text("/version", &manifest.version, 64);
         self.list("/tools", manifest.tools.iter().map(|tool| tool.id.as_str()));
-        self.list(
-            "/ui_actions",
-            manifest
-                .ui_actions
-                .iter()
-                .map(|action| action.method.as_str()),
-        );
-        self.list(
-            "/surfaces",
-            manifest.surfaces.iter().map(|surface| surface.id.as_str()),
-        );
+        self.list("/ui_actions", manifest.ui_actions.iter().map(|action| action.method.as_str()));
+        self.list("/surfaces", manifest.surfaces.iter().map(|surface| surface.id.as_str()));
         self.words("/subscriptions", &manifest.subscriptions);
         self.words("/requested_capabilities", &manifest.requested_capabilities);
         for (index, tool) in manifest.tools.iter().enumerate() {
@@ -151,22 +109,10 @@ impl Check {
         }
         for (index, action) in manifest.ui_actions.iter().enumerate() {
             let at = format!("/ui_actions/{index}");
-            self.text(
-                &format!("{at}/description"),
-                &action.description,
-                limits::DESCRIPTION_BYTES,
-            );
+            self.text(&format!("{at}/description"), &action.description, limits::DESCRIPTION_BYTES);
+            self.ensure(action.input_schema.is_object(), &at, "input_schema", "an input is an object");
             self.ensure(
-                action.input_schema.is_object(),
-                &at,
-                "input_schema",
-                "an input is an object",
-            );
-            self.ensure(
-                manifest
-                    .tools
-                    .iter()
-                    .all(|tool| tool.method != action.method),
+                manifest.tools.iter().all(|tool| tool.method != action.method),
                 &at,
                 "method",
                 "an Agent Tool has this name; a UI Action needs its own (ENT-1)",
@@ -196,29 +142,10 @@ impl Check {
             "id",
             "a tool's id is its app scope and its method joined by a dot",
         );
-        self.ensure(
-            tool.contract_version > 0,
-            at,
-            "contract_version",
-            "contract versions start at 1",
-        );
-        self.text(
-            &format!("{at}/description"),
-            &tool.description,
-            limits::DESCRIPTION_BYTES,
-        );
-        self.ensure(
-            tool.input_schema.is_object(),
-            at,
-            "input_schema",
-            "an input is an object",
-        );
-        self.ensure(
-            tool.output_schema.is_object(),
-            at,
-            "output_schema",
-            "an output is an object",
-        );
+        self.ensure(tool.contract_version > 0, at, "contract_version", "contract versions start at 1");
+        self.text(&format!("{at}/description"), &tool.description, limits::DESCRIPTION_BYTES);
+        self.ensure(tool.input_schema.is_object(), at, "input_schema", "an input is an object");
+        self.ensure(tool.output_schema.is_object(), at, "output_schema", "an output is an object");
         self.words(&format!("{at}/permissions"), &tool.permissions);
         self.words(&format!("{at}/host_requirements"), &tool.host_requirements);
         self.ensure(
@@ -251,8 +178,7 @@ impl Check {
             "an operation that needs the foreground has `readiness: foreground_required`",
         );
         self.ensure(
-            tool.readiness != Readiness::ActivationNotRequired
-                || tool.invocation != Invocation::Operation,
+            tool.readiness != Readiness::ActivationNotRequired || tool.invocation != Invocation::Operation,
             at,
             "readiness",
             "an operation belongs to an instance, so it needs its activation",
@@ -287,9 +213,7 @@ impl Check {
                     "a deadline operation has `invocation: operation`",
                 );
                 let input = &tool.input_schema;
-                let integer = input
-                    .property(&length.input)
-                    .is_some_and(|property| property["type"] == "integer");
+                let integer = input.property(&length.input).is_some_and(|property| property["type"] == "integer");
                 self.ensure(
                     integer && input.requires(&length.input),
                     &at_action,
@@ -304,8 +228,7 @@ impl Check {
                 );
             }
             BuiltIn::DeadlineInterrupt => self.ensure(
-                tool.readiness == Readiness::ActivationNotRequired
-                    && tool.invocation == Invocation::Command,
+                tool.readiness == Readiness::ActivationNotRequired && tool.invocation == Invocation::Command,
                 at,
                 "readiness",
                 "an interrupt is a command with `readiness: activation_not_required`",
@@ -317,20 +240,10 @@ impl Check {
     fn list<'a>(&mut self, at: &str, names: impl Iterator<Item = &'a str>) {
         let names: Vec<&str> = names.collect();
         if names.len() > limits::MANIFEST_ENTRIES {
-            self.bad(
-                at,
-                format!(
-                    "{} entries are more than {}",
-                    names.len(),
-                    limits::MANIFEST_ENTRIES
-                ),
-            );
+            self.bad(at, format!("{} entries are more than {}", names.len(), limits::MANIFEST_ENTRIES));
         }
         if let Some(index) = (1..names.len()).find(|&index| names[index - 1] >= names[index]) {
-            self.bad(
-                format!("{at}/{index}"),
-                "the list is not sorted, or it holds a name twice",
-            );
+            self.bad(format!("{at}/{index}"), "the list is not sorted, or it holds a name twice");
         }
     }
 
@@ -345,20 +258,11 @@ impl Check {
         if text.trim().is_empty() || text.len() > max {
             self.bad(at, format!("a text here has 1 to {max} bytes"));
         } else if let Some(c) = text::unfit_character(text) {
-            self.bad(
-                at,
-                format!(
-                    "the character U+{:04X} has no place in a text",
-                    u32::from(c)
-                ),
-            );
+            self.bad(at, format!("the character U+{:04X} has no place in a text", u32::from(c)));
         }
     }
 }
 
 fn is_word(word: &str) -> bool {
-    (1..=64).contains(&word.len())
-        && word
-            .bytes()
-            .all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'.' | b'_' | b'-'))
+    (1..=64).contains(&word.len()) && word.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'.' | b'_' | b'-'))
 }

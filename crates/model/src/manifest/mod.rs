@@ -123,11 +123,7 @@ pub struct ManifestFault {
 
 impl ManifestFault {
     fn bad(pointer: impl Into<String>, message: impl Into<String>) -> Self {
-        Self {
-            kind: ManifestFaultKind::BadManifest,
-            pointer: pointer.into(),
-            message: message.into(),
-        }
+        Self { kind: ManifestFaultKind::BadManifest, pointer: pointer.into(), message: message.into() }
     }
 
     /// The fault of a schema that stands at `at`.
@@ -136,11 +132,7 @@ impl ManifestFault {
             SchemaFaultKind::UnsupportedSchema => ManifestFaultKind::UnsupportedSchema,
             SchemaFaultKind::BadManifest => ManifestFaultKind::BadManifest,
         };
-        Self {
-            kind,
-            pointer: format!("{at}{}", fault.pointer),
-            message: fault.message,
-        }
+        Self { kind, pointer: format!("{at}{}", fault.pointer), message: fault.message }
     }
 }
 
@@ -202,10 +194,7 @@ impl Manifest {
         // Serde reads more than one form: an array for an object, null for a field that is left
         // out. A manifest has one.
         if serde_json::to_value(&manifest).ok().as_ref() != Some(&value) {
-            return Err(vec![ManifestFault::bad(
-                "",
-                "the manifest is not in the form that the build generates",
-            )]);
+            return Err(vec![ManifestFault::bad("", "the manifest is not in the form that the build generates")]);
         }
         manifest.check()?;
         Ok(manifest)
@@ -218,10 +207,7 @@ impl Manifest {
     #[must_use]
     pub fn content_digest(&self) -> Digest {
         let mut value = serde_json::to_value(self).expect("a manifest has only string keys");
-        value
-            .as_object_mut()
-            .expect("a manifest is an object")
-            .remove("digest");
+        value.as_object_mut().expect("a manifest is an object").remove("digest");
         Digest::of(&value)
     }
 
@@ -231,11 +217,7 @@ impl Manifest {
     /// With every fault that was found.
     pub fn check(&self) -> Result<(), Vec<ManifestFault>> {
         let faults = check::faults(self);
-        if faults.is_empty() {
-            Ok(())
-        } else {
-            Err(faults)
-        }
+        if faults.is_empty() { Ok(()) } else { Err(faults) }
     }
 
     /// Whether this manifest may take the place of an older one of the same MiniApp.
@@ -245,10 +227,6 @@ impl Manifest {
     /// under the same contract version (INV-11). The older one stays.
     pub fn check_successor_of(&self, older: &Self) -> Result<(), Vec<ManifestFault>> {
         let faults = check::successor_faults(self, older);
-        if faults.is_empty() {
-            Ok(())
-        } else {
-            Err(faults)
-        }
+        if faults.is_empty() { Ok(()) } else { Err(faults) }
     }
 }

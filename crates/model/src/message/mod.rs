@@ -103,19 +103,7 @@ pub enum End {
 }
 
 /// How a call ended, without what it carried.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    Hash,
-    PartialOrd,
-    Ord,
-    Serialize,
-    Deserialize,
-    schemars::JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OutcomeClass {
     /// See [`End::Completed`].
@@ -162,10 +150,9 @@ impl End {
     pub const fn code(&self) -> Option<ErrorCode> {
         match self {
             Self::Completed { .. } => None,
-            Self::Failed { error }
-            | Self::Cancelled { error }
-            | Self::Expired { error }
-            | Self::Rejected { error } => Some(error.code),
+            Self::Failed { error } | Self::Cancelled { error } | Self::Expired { error } | Self::Rejected { error } => {
+                Some(error.code)
+            }
         }
     }
 }
@@ -190,12 +177,7 @@ impl Fault {
     /// A fault with a code and a sentence.
     #[must_use]
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self {
-            code,
-            reason: None,
-            message: message.into(),
-            pointer: None,
-        }
+        Self { code, reason: None, message: message.into(), pointer: None }
     }
 
     /// The same fault with a reason.

@@ -9,40 +9,24 @@ fn call() -> CallId {
 }
 
 fn fault() -> Fault {
-    Fault::new(ErrorCode::ToolInputInvalid, "must be at most 480")
-        .because("schema_violation")
-        .at("/minutes")
+    Fault::new(ErrorCode::ToolInputInvalid, "must be at most 480").because("schema_violation").at("/minutes")
 }
 
 fn ends() -> Vec<End> {
     vec![
-        End::Completed {
-            result: json!({ "status": "completed", "share": 1.0, "n": -7, "none": null, "kind": "x" }),
-        },
+        End::Completed { result: json!({ "status": "completed", "share": 1.0, "n": -7, "none": null, "kind": "x" }) },
         End::Completed { result: json!({}) },
         End::Failed { error: fault() },
-        End::Cancelled {
-            error: Fault::new(ErrorCode::AppDisabled, "off"),
-        },
+        End::Cancelled { error: Fault::new(ErrorCode::AppDisabled, "off") },
         End::Expired { error: fault() },
         End::Rejected { error: fault() },
     ]
 }
 
 fn receipt(stage: Stage) -> Receipt {
-    let progress = (stage == Stage::App).then(|| Progress {
-        label: "shown".into(),
-        detail: Some(json!({ "a": 1.5 })),
-    });
+    let progress = (stage == Stage::App).then(|| Progress { label: "shown".into(), detail: Some(json!({ "a": 1.5 })) });
     let reason = (stage == Stage::ActivationFailed).then(|| "host_unavailable".to_owned());
-    Receipt {
-        call_id: call(),
-        seq: 1,
-        stage,
-        app_scope: AppScope::new("pomodoro").unwrap(),
-        reason,
-        progress,
-    }
+    Receipt { call_id: call(), seq: 1, stage, app_scope: AppScope::new("pomodoro").unwrap(), reason, progress }
 }
 
 const STAGES: [Stage; 7] = [
@@ -57,22 +41,10 @@ const STAGES: [Stage; 7] = [
 
 fn bodies() -> Vec<AgentBody> {
     let inventory = std::sync::Arc::new(Inventory::of([]));
-    let mut bodies = vec![
-        AgentBody::Inventory {
-            sequence: 3,
-            inventory,
-        },
-        AgentBody::Text {
-            text: "kind: text\n\"".into(),
-        },
-    ];
+    let mut bodies =
+        vec![AgentBody::Inventory { sequence: 3, inventory }, AgentBody::Text { text: "kind: text\n\"".into() }];
     bodies.extend(STAGES.map(|stage| AgentBody::Receipt(receipt(stage))));
-    bodies.extend(ends().into_iter().map(|end| {
-        AgentBody::Outcome(Outcome {
-            call_id: call(),
-            end,
-        })
-    }));
+    bodies.extend(ends().into_iter().map(|end| AgentBody::Outcome(Outcome { call_id: call(), end })));
     bodies
 }
 
@@ -106,12 +78,8 @@ fn call_7_a_refusal_comes_back_with_and_without_what_it_may_hold() {
         current_revision: Some(Revision(Digest::of(&1))),
     };
     comes_back(&whole);
-    let bare = Refusal {
-        call_id: None,
-        current_revision: None,
-        error: Fault::new(ErrorCode::RateLimited, "later"),
-        ..whole
-    };
+    let bare =
+        Refusal { call_id: None, current_revision: None, error: Fault::new(ErrorCode::RateLimited, "later"), ..whole };
     comes_back(&bare);
     assert_eq!(
         serde_json::to_value(&bare).unwrap(),
@@ -124,10 +92,7 @@ fn call_7_a_refusal_comes_back_with_and_without_what_it_may_hold() {
 fn call_5_an_end_and_its_class_say_the_same_word() {
     for end in ends() {
         let class = end.class();
-        assert_eq!(
-            serde_json::to_value(&end).unwrap()["status"],
-            class.as_str()
-        );
+        assert_eq!(serde_json::to_value(&end).unwrap()["status"], class.as_str());
         assert_eq!(serde_json::to_value(class).unwrap(), class.as_str());
         assert_eq!(end.code().is_none(), class == OutcomeClass::Completed);
         comes_back(&class);
@@ -144,14 +109,11 @@ fn what_no_one_writes_is_not_read() {
     let outcome = |end: Value| serde_json::from_value::<Outcome>(end);
     assert!(outcome(json!({ "call_id": "c1", "status": "done", "result": {} })).is_err());
     assert!(outcome(json!({ "call_id": "c1", "status": "completed" })).is_err());
-    assert!(outcome(json!({ "call_id": "c1", "status": "failed", "error": { "code": "no_such_code", "message": "" } })).is_err());
+    assert!(
+        outcome(json!({ "call_id": "c1", "status": "failed", "error": { "code": "no_such_code", "message": "" } }))
+            .is_err()
+    );
     assert!(outcome(json!({ "call_id": "c 1", "status": "completed", "result": {} })).is_err());
-    assert!(
-        serde_json::from_value::<Progress>(json!({ "label": "a", "status": "completed" })).is_err(),
-        "CALL-12"
-    );
-    assert!(
-        serde_json::from_value::<Stage>(json!("completed")).is_err(),
-        "a receipt is never an outcome"
-    );
+    assert!(serde_json::from_value::<Progress>(json!({ "label": "a", "status": "completed" })).is_err(), "CALL-12");
+    assert!(serde_json::from_value::<Stage>(json!("completed")).is_err(), "a receipt is never an outcome");
 }

@@ -88,8 +88,7 @@ impl Schema {
 
     /// A schema written in this crate.
     pub(crate) fn known(value: Value) -> Self {
-        Self::parse(&value)
-            .expect("the crate's own schemas are inside the subset: a test parses each")
+        Self::parse(&value).expect("the crate's own schemas are inside the subset: a test parses each")
     }
 
     /// The schema as JSON.
@@ -113,10 +112,7 @@ impl Schema {
     /// Whether values must have this property.
     #[must_use]
     pub fn requires(&self, name: &str) -> bool {
-        self.0
-            .get("required")
-            .and_then(Value::as_array)
-            .is_some_and(|names| names.iter().any(|n| n == name))
+        self.0.get("required").and_then(Value::as_array).is_some_and(|names| names.iter().any(|n| n == name))
     }
 }
 
@@ -125,12 +121,7 @@ impl<'de> Deserialize<'de> for Schema {
         let value = Value::deserialize(deserializer)?;
         Self::parse(&value).map_err(|faults| {
             let first = &faults[0];
-            D::Error::custom(format!(
-                "{}: {} (at {:?})",
-                first.kind.as_str(),
-                first.message,
-                first.pointer
-            ))
+            D::Error::custom(format!("{}: {} (at {:?})", first.kind.as_str(), first.message, first.pointer))
         })
     }
 }

@@ -22,9 +22,7 @@ use crate::json::{MAX_SAFE_INTEGER, pointer_to};
 /// # Errors
 /// As [`normalise`].
 pub fn schema_of<T: JsonSchema>() -> Result<Schema, Vec<SchemaFault>> {
-    let generated = SchemaSettings::draft2020_12()
-        .into_generator()
-        .into_root_schema_for::<T>();
+    let generated = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>();
     normalise(&T::schema_name(), generated.as_value())
 }
 
@@ -42,17 +40,8 @@ pub fn schema_of<T: JsonSchema>() -> Result<Schema, Vec<SchemaFault>> {
 /// # Errors
 /// With every place that cannot be brought, naming type and field and what to write instead.
 pub fn normalise(type_name: &str, schema: &Value) -> Result<Schema, Vec<SchemaFault>> {
-    let definitions = schema
-        .get("$defs")
-        .and_then(Value::as_object)
-        .cloned()
-        .unwrap_or_default();
-    let mut normaliser = Normaliser {
-        type_name,
-        definitions,
-        open: Vec::new(),
-        faults: Vec::new(),
-    };
+    let definitions = schema.get("$defs").and_then(Value::as_object).cloned().unwrap_or_default();
+    let mut normaliser = Normaliser { type_name, definitions, open: Vec::new(), faults: Vec::new() };
     let mut root = match schema.get("type") {
         Some(kind) if kind == "null" => Schema::empty_object().as_value().clone(),
         _ => normaliser.required(schema, &Place::root()),
@@ -71,10 +60,7 @@ pub fn normalise(type_name: &str, schema: &Value) -> Result<Schema, Vec<SchemaFa
         return Err(normaliser.faults);
     }
     Schema::parse(&root).map_err(|faults| {
-        let named = |fault: SchemaFault| SchemaFault {
-            message: format!("`{type_name}`: {}", fault.message),
-            ..fault
-        };
+        let named = |fault: SchemaFault| SchemaFault { message: format!("`{type_name}`: {}", fault.message), ..fault };
         faults.into_iter().map(named).collect()
     })
 }
@@ -122,10 +108,7 @@ struct Place {
 
 impl Place {
     const fn root() -> Self {
-        Self {
-            pointer: String::new(),
-            field: String::new(),
-        }
+        Self { pointer: String::new(), field: String::new() }
     }
 
     fn property(&self, name: &str) -> Self {
@@ -137,10 +120,7 @@ impl Place {
     }
 
     fn items(&self) -> Self {
-        Self {
-            pointer: pointer_to(&self.pointer, "items"),
-            field: format!("{}[]", self.field),
-        }
+        Self { pointer: pointer_to(&self.pointer, "items"), field: format!("{}[]", self.field) }
     }
 }
 
@@ -166,20 +146,14 @@ impl Normaliser<'_> {
 
     fn refuse(&mut self, place: &Place, message: &str) -> Nullable {
         self.fault(place, message);
-        Nullable {
-            schema: Value::Null,
-            nullable: false,
-        }
+        Nullable { schema: Value::Null, nullable: false }
     }
 
     /// A schema where `null` has no place.
     fn required(&mut self, schema: &Value, place: &Place) -> Value {
         let Nullable { schema, nullable } = self.schema(schema, place);
         if nullable {
-            self.fault(
-                place,
-                "may be null here; only a field can be optional: leave such items out",
-            );
+            self.fault(place, "may be null here; only a field can be optional: leave such items out");
         }
         schema
     }
@@ -199,25 +173,16 @@ impl Normaliser<'_> {
         let (kind, nullable) = match schema.get("type") {
             Some(Value::String(kind)) => (kind.as_str(), false),
             Some(Value::Array(kinds)) => {
-                let mut others = kinds
-                    .iter()
-                    .filter_map(Value::as_str)
-                    .filter(|kind| *kind != "null");
+                let mut others = kinds.iter().filter_map(Value::as_str).filter(|kind| *kind != "null");
                 match (others.next(), others.next()) {
                     (Some(kind), None) => (kind, kinds.iter().any(|kind| kind == "null")),
                     _ => {
-                        return self.refuse(
-                            place,
-                            "may be of several types; give each its own optional field",
-                        );
+                        return self.refuse(place, "may be of several types; give each its own optional field");
                     }
                 }
             }
             _ if schema.contains_key("allOf") => {
-                return self.refuse(
-                    place,
-                    "is composed (`allOf`, flattening); write its fields out in one struct",
-                );
+                return self.refuse(place, "is composed (`allOf`, flattening); write its fields out in one struct");
             }
             _ if schema.get("const").is_some_and(Value::is_string) => ("string", false),
             _ => return self.refuse(place, FREE_VALUE),
@@ -229,53 +194,26 @@ impl Normaliser<'_> {
             "array" => self.array(schema, &mut result, place),
             "integer" => integer(schema, &mut result),
             "null" => {
-                return self.refuse(
-                    place,
-                    "is a unit, which carries nothing; leave the field out",
-                );
+                return self.refuse(place, "is a unit, which carries nothing; leave the field out");
             }
             _ => {}
         }
         self.rest(schema, &mut result, kind, place);
-        Nullable {
-            schema: Value::Object(result),
-            nullable,
-        }
+        Nullable { schema: Value::Object(result), nullable }
     }
 
-    fn object(
-        &mut self,
-        schema: &Map<String, Value>,
-        result: &mut Map<String, Value>,
-        place: &Place,
-    ) {
+    fn object(&mut self, schema: &Map<String, Value>, result: &mut Map<String, Value>, place: &Place) {
         let open = |keyword: &str| schema.get(keyword).is_some_and(|value| *value != false);
-        if [
-            "additionalProperties",
-            "unevaluatedProperties",
-            "patternProperties",
-        ]
-        .into_iter()
-        .any(open)
-        {
+        if ["additionalProperties", "unevaluatedProperties", "patternProperties"].into_iter().any(open) {
             self.fault(
                 place,
                 "is a map with free keys; use a list of structs with a `key` and a `value` field instead",
             );
             return;
         }
-        let mut required: Vec<Value> = schema
-            .get("required")
-            .and_then(Value::as_array)
-            .cloned()
-            .unwrap_or_default();
+        let mut required: Vec<Value> = schema.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
         let mut properties = Map::new();
-        for (name, property) in schema
-            .get("properties")
-            .and_then(Value::as_object)
-            .into_iter()
-            .flatten()
-        {
+        for (name, property) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
             let Nullable { schema, nullable } = self.schema(property, &place.property(name));
             if nullable {
                 required.retain(|required| required != name);
@@ -289,17 +227,9 @@ impl Normaliser<'_> {
         result.insert("additionalProperties".to_owned(), Value::Bool(false));
     }
 
-    fn array(
-        &mut self,
-        schema: &Map<String, Value>,
-        result: &mut Map<String, Value>,
-        place: &Place,
-    ) {
+    fn array(&mut self, schema: &Map<String, Value>, result: &mut Map<String, Value>, place: &Place) {
         if schema.contains_key("prefixItems") {
-            self.fault(
-                place,
-                "is a tuple; use a struct with a name for each part instead",
-            );
+            self.fault(place, "is a tuple; use a struct with a name for each part instead");
             return;
         }
         let items = match schema.get("items") {
@@ -310,17 +240,19 @@ impl Normaliser<'_> {
     }
 
     /// The keywords that stay, and the refusal of those that cannot.
-    fn rest(
-        &mut self,
-        schema: &Map<String, Value>,
-        result: &mut Map<String, Value>,
-        kind: &str,
-        place: &Place,
-    ) {
+    fn rest(&mut self, schema: &Map<String, Value>, result: &mut Map<String, Value>, kind: &str, place: &Place) {
         for (keyword, value) in schema {
             match keyword.as_str() {
-                "type" | "$schema" | "$defs" | "properties" | "required" | "items" | "additionalProperties"
-                | "unevaluatedProperties" | "patternProperties" | "prefixItems" => {}
+                "type"
+                | "$schema"
+                | "$defs"
+                | "properties"
+                | "required"
+                | "items"
+                | "additionalProperties"
+                | "unevaluatedProperties"
+                | "patternProperties"
+                | "prefixItems" => {}
                 "minimum" | "maximum" if kind == "integer" => {}
                 // Serde reads any array into a set.
                 "uniqueItems" => {}
@@ -339,29 +271,19 @@ impl Normaliser<'_> {
                 }
                 other => self.fault(
                     place,
-                    &format!("needs `{other}`, which is outside the subset; take a plain type and check it in the handler"),
+                    &format!(
+                        "needs `{other}`, which is outside the subset; take a plain type and check it in the handler"
+                    ),
                 ),
             }
         }
     }
 
-    fn inline(
-        &mut self,
-        reference: &Value,
-        siblings: &Map<String, Value>,
-        place: &Place,
-    ) -> Nullable {
+    fn inline(&mut self, reference: &Value, siblings: &Map<String, Value>, place: &Place) -> Nullable {
         let name = reference.as_str().unwrap_or_default();
-        let key = name
-            .strip_prefix("#/$defs/")
-            .unwrap_or(name)
-            .replace("~1", "/")
-            .replace("~0", "~");
+        let key = name.strip_prefix("#/$defs/").unwrap_or(name).replace("~1", "/").replace("~0", "~");
         if name == "#" || self.open.contains(&key) {
-            return self.refuse(
-                place,
-                "contains itself; use a flat list with parent ids instead",
-            );
+            return self.refuse(place, "contains itself; use a flat list with parent ids instead");
         }
         let Some(definition) = self.definitions.get(&key).cloned() else {
             return self.refuse(place, "refers to a schema that is not part of the type");
@@ -374,22 +296,14 @@ impl Normaliser<'_> {
     }
 
     /// `Option<T>` and enums.
-    fn union(
-        &mut self,
-        branches: &[Value],
-        siblings: &Map<String, Value>,
-        place: &Place,
-    ) -> Nullable {
+    fn union(&mut self, branches: &[Value], siblings: &Map<String, Value>, place: &Place) -> Nullable {
         let is_null = |branch: &&Value| branch.get("type").is_some_and(|kind| kind == "null");
         let others: Vec<&Value> = branches.iter().filter(|branch| !is_null(branch)).collect();
         let nullable = others.len() < branches.len();
         if let ([only], true) = (others.as_slice(), nullable) {
             let mut inner = self.schema(only, place);
             annotate(&mut inner.schema, siblings);
-            return Nullable {
-                nullable: true,
-                ..inner
-            };
+            return Nullable { nullable: true, ..inner };
         }
         let mut choices = Vec::new();
         for branch in others {
@@ -410,8 +324,7 @@ impl Normaliser<'_> {
     }
 }
 
-const FREE_VALUE: &str =
-    "takes any JSON value; name its fields in a struct, or carry it as a string, instead";
+const FREE_VALUE: &str = "takes any JSON value; name its fields in a struct, or carry it as a string, instead";
 
 /// The annotations beside a reference or a union belong to the field and win over the type's own.
 fn annotate(schema: &mut Value, siblings: &Map<String, Value>) {
@@ -437,8 +350,7 @@ fn integer(schema: &Map<String, Value>, result: &mut Map<String, Value>) {
         _ => (-MAX_SAFE_INTEGER, MAX_SAFE_INTEGER),
     };
     // A bound that is no integer literal stays as it is, so that the parser of the subset names it.
-    let bound = |keyword: &str, width: i64, tighter: fn(i64, i64) -> i64| match schema.get(keyword)
-    {
+    let bound = |keyword: &str, width: i64, tighter: fn(i64, i64) -> i64| match schema.get(keyword) {
         None => json!(width),
         Some(declared) => match (declared.as_i64(), declared.is_u64()) {
             (Some(declared), _) => json!(tighter(declared, width)),

@@ -33,42 +33,22 @@ pub(super) fn check(schema: &Value) -> Result<(), Vec<SchemaFault>> {
     let mut check = Check { faults: Vec::new() };
     // The depth comes first: everything after it may follow the nesting.
     if deeper_than(schema, limits::SCHEMA_DEPTH) {
-        check.unsupported(
-            "",
-            format!(
-                "a schema nests at most {} arrays and objects",
-                limits::SCHEMA_DEPTH
-            ),
-        );
+        check.unsupported("", format!("a schema nests at most {} arrays and objects", limits::SCHEMA_DEPTH));
     } else {
         let bytes = canonical::to_string(schema).len();
         if bytes > limits::SCHEMA_BYTES {
-            check.unsupported(
-                "",
-                format!(
-                    "a schema has at most {} bytes, not {bytes}",
-                    limits::SCHEMA_BYTES
-                ),
-            );
+            check.unsupported("", format!("a schema has at most {} bytes, not {bytes}", limits::SCHEMA_BYTES));
         } else {
             check.schema(schema, "");
         }
     }
-    if check.faults.is_empty() {
-        Ok(())
-    } else {
-        Err(check.faults)
-    }
+    if check.faults.is_empty() { Ok(()) } else { Err(check.faults) }
 }
 
 fn deeper_than(value: &Value, levels: usize) -> bool {
     match value {
-        Value::Array(items) => {
-            levels == 0 || items.iter().any(|item| deeper_than(item, levels - 1))
-        }
-        Value::Object(entries) => {
-            levels == 0 || entries.values().any(|entry| deeper_than(entry, levels - 1))
-        }
+        Value::Array(items) => levels == 0 || items.iter().any(|item| deeper_than(item, levels - 1)),
+        Value::Object(entries) => levels == 0 || entries.values().any(|entry| deeper_than(entry, levels - 1)),
         _ => false,
     }
 }
@@ -87,19 +67,12 @@ impl Check {
     }
 
     fn fault(&mut self, kind: SchemaFaultKind, at: &str, message: String) {
-        self.faults.push(SchemaFault {
-            kind,
-            pointer: at.to_owned(),
-            message,
-        });
+        self.faults.push(SchemaFault { kind, pointer: at.to_owned(), message });
     }
 
     fn schema(&mut self, schema: &Value, at: &str) {
         let Value::Object(schema) = schema else {
-            return self.unsupported(
-                at,
-                format!("a schema is an object, not {}", type_name(schema)),
-            );
+            return self.unsupported(at, format!("a schema is an object, not {}", type_name(schema)));
         };
         let kind = match schema.get("type") {
             Some(Value::String(kind)) => kind.as_str(),
@@ -110,12 +83,8 @@ impl Check {
                 );
             }
             _ => {
-                let keyword = schema
-                    .keys()
-                    .find(|key| !ANNOTATIONS.contains(&key.as_str()));
-                let found = keyword.map_or(String::new(), |key| {
-                    format!(", found `{}`", shortened(key, 32))
-                });
+                let keyword = schema.keys().find(|key| !ANNOTATIONS.contains(&key.as_str()));
+                let found = keyword.map_or(String::new(), |key| format!(", found `{}`", shortened(key, 32)));
                 return self.unsupported(at, format!("`type` is missing{found}"));
             }
         };
@@ -133,10 +102,7 @@ impl Check {
         };
         for keyword in schema.keys().map(String::as_str) {
             if keyword != "type" && !ANNOTATIONS.contains(&keyword) && !allowed.contains(&keyword) {
-                let message = format!(
-                    "`{}` is outside the subset for type `{kind}`",
-                    shortened(keyword, 32)
-                );
+                let message = format!("`{}` is outside the subset for type `{kind}`", shortened(keyword, 32));
                 self.unsupported(&pointer_to(at, keyword), message);
             }
         }
@@ -150,9 +116,7 @@ impl Check {
             }
             "integer" => {
                 self.bounds(schema, at, true);
-                self.choices(schema, at, "integers within ±(2^53 - 1)", |value| {
-                    safe_integer(value).is_some()
-                });
+                self.choices(schema, at, "integers within ±(2^53 - 1)", |value| safe_integer(value).is_some());
             }
             "number" => self.bounds(schema, at, false),
             _ => {}
@@ -165,18 +129,12 @@ impl Check {
                 None => {}
                 Some(Value::String(text)) => {
                     if let Some(c) = text::unfit_character(text) {
-                        let message = format!(
-                            "the character U+{:04X} has no place in a text",
-                            u32::from(c)
-                        );
+                        let message = format!("the character U+{:04X} has no place in a text", u32::from(c));
                         self.bad(&pointer_to(at, keyword), message);
                     }
                 }
                 Some(other) => {
-                    self.bad(
-                        &pointer_to(at, keyword),
-                        format!("`{keyword}` is a string, not {}", type_name(other)),
-                    );
+                    self.bad(&pointer_to(at, keyword), format!("`{keyword}` is a string, not {}", type_name(other)));
                 }
             }
         }
@@ -192,30 +150,18 @@ impl Check {
             None => &none,
             Some(Value::Object(properties)) => properties,
             Some(other) => {
-                return self.bad(
-                    &at_properties,
-                    format!("`properties` is an object, not {}", type_name(other)),
-                );
+                return self.bad(&at_properties, format!("`properties` is an object, not {}", type_name(other)));
             }
         };
         for (name, property) in properties {
             let at = pointer_to(&at_properties, name);
             if is_reserved(name) {
-                self.bad(
-                    &at,
-                    format!("only the Runtime sets `{name}`; no tool may declare it"),
-                );
-            } else if name.is_empty()
-                || name.len() > 64
-                || text::unfit_character(name).is_some()
-                || name.contains('\n')
+                self.bad(&at, format!("only the Runtime sets `{name}`; no tool may declare it"));
+            } else if name.is_empty() || name.len() > 64 || text::unfit_character(name).is_some() || name.contains('\n')
             {
                 self.bad(&at, "a property name has 1 to 64 bytes that can be seen");
             } else if JAVASCRIPT.contains(&name.as_str()) {
-                self.bad(
-                    &at,
-                    format!("`{name}` is a member of every JavaScript object; choose another name"),
-                );
+                self.bad(&at, format!("`{name}` is a member of every JavaScript object; choose another name"));
             }
             self.schema(property, &at);
         }
@@ -224,26 +170,18 @@ impl Check {
             None => {}
             Some(Value::Array(names)) => {
                 for (index, name) in names.iter().enumerate() {
-                    let known = name
-                        .as_str()
-                        .is_some_and(|name| properties.contains_key(name));
+                    let known = name.as_str().is_some_and(|name| properties.contains_key(name));
                     if !known {
                         self.bad(
                             &pointer_to(&at, &index.to_string()),
                             "`required` names a property that does not exist",
                         );
                     } else if names[..index].contains(name) {
-                        self.bad(
-                            &pointer_to(&at, &index.to_string()),
-                            "`required` names a property twice",
-                        );
+                        self.bad(&pointer_to(&at, &index.to_string()), "`required` names a property twice");
                     }
                 }
             }
-            Some(other) => self.bad(
-                &at,
-                format!("`required` is a list of names, not {}", type_name(other)),
-            ),
+            Some(other) => self.bad(&at, format!("`required` is a list of names, not {}", type_name(other))),
         }
     }
 
@@ -260,20 +198,14 @@ impl Check {
             let value = schema.get(keyword)?;
             let length = safe_integer(value).filter(|length| *length >= 0);
             if length.is_none() {
-                self.bad(
-                    &pointer_to(at, keyword),
-                    format!("`{keyword}` is an integer from 0 to 2^53 - 1"),
-                );
+                self.bad(&pointer_to(at, keyword), format!("`{keyword}` is an integer from 0 to 2^53 - 1"));
             }
             length
         };
         if let (Some(min), Some(max)) = (read(low), read(high))
             && min > max
         {
-            self.bad(
-                at,
-                format!("`{low}` is greater than `{high}`: no value fits"),
-            );
+            self.bad(at, format!("`{low}` is greater than `{high}`: no value fits"));
         }
     }
 
@@ -282,15 +214,8 @@ impl Check {
             let value = schema.get(keyword)?;
             let fits = safe_integer(value).is_some() || (!integer && value.is_f64());
             if !fits {
-                let what = if integer {
-                    "an integer"
-                } else {
-                    "a number; an integer lies"
-                };
-                self.bad(
-                    &pointer_to(at, keyword),
-                    format!("`{keyword}` is {what} within ±(2^53 - 1)"),
-                );
+                let what = if integer { "an integer" } else { "a number; an integer lies" };
+                self.bad(&pointer_to(at, keyword), format!("`{keyword}` is {what} within ±(2^53 - 1)"));
             }
             // Exact: integers of this size are doubles too.
             value.as_f64().filter(|_| fits)
@@ -302,13 +227,7 @@ impl Check {
         }
     }
 
-    fn choices(
-        &mut self,
-        schema: &Map<String, Value>,
-        at: &str,
-        what: &str,
-        fits: fn(&Value) -> bool,
-    ) {
+    fn choices(&mut self, schema: &Map<String, Value>, at: &str, what: &str, fits: fn(&Value) -> bool) {
         let Some(choices) = schema.get("enum") else {
             return;
         };
@@ -325,7 +244,5 @@ impl Check {
 }
 
 fn safe_integer(value: &Value) -> Option<i64> {
-    value
-        .as_i64()
-        .filter(|n| (-MAX_SAFE_INTEGER..=MAX_SAFE_INTEGER).contains(n))
+    value.as_i64().filter(|n| (-MAX_SAFE_INTEGER..=MAX_SAFE_INTEGER).contains(n))
 }

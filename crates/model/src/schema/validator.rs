@@ -34,9 +34,7 @@ impl Validator {
         let compiled = jsonschema::draft4::options()
             .build(&bare(schema.as_value()))
             .expect("every schema of the subset compiles: it has no reference, pattern or format");
-        Self {
-            compiled: Arc::new(compiled),
-        }
+        Self { compiled: Arc::new(compiled) }
     }
 
     /// Whether the value fits. Nothing is coerced and no default is applied.
@@ -49,15 +47,10 @@ impl Validator {
             let at = shortened_pointer(at);
             match error.kind() {
                 ValidationErrorKind::AdditionalProperties { unexpected } => Violation {
-                    pointer: unexpected
-                        .first()
-                        .map_or_else(|| at.to_owned(), |name| pointer_to(at, name)),
+                    pointer: unexpected.first().map_or_else(|| at.to_owned(), |name| pointer_to(at, name)),
                     message: "there is no such property".to_owned(),
                 },
-                kind => Violation {
-                    pointer: at.to_owned(),
-                    message: expectation(kind),
-                },
+                kind => Violation { pointer: at.to_owned(), message: expectation(kind) },
             }
         })
     }
@@ -72,14 +65,9 @@ impl fmt::Debug for Validator {
 /// What the schema asked for. Made of the author's words only.
 fn expectation(kind: &ValidationErrorKind) -> String {
     match kind {
-        ValidationErrorKind::Type {
-            kind: TypeKind::Single(expected),
-        } => format!("expected {expected}"),
+        ValidationErrorKind::Type { kind: TypeKind::Single(expected) } => format!("expected {expected}"),
         ValidationErrorKind::Required { property } => {
-            format!(
-                "`{}` is missing",
-                shortened(property.as_str().unwrap_or_default(), 64)
-            )
+            format!("`{}` is missing", shortened(property.as_str().unwrap_or_default(), 64))
         }
         ValidationErrorKind::Enum { options } => {
             format!("expected one of {}", shortened(&options.to_string(), 256))
@@ -102,9 +90,7 @@ fn shortened_pointer(pointer: &str) -> &str {
     if pointer.len() <= MAX {
         return pointer;
     }
-    pointer[..=pointer.floor_char_boundary(MAX)]
-        .rfind('/')
-        .map_or("", |end| &pointer[..end])
+    pointer[..=pointer.floor_char_boundary(MAX)].rfind('/').map_or("", |end| &pointer[..end])
 }
 
 /// The schema without what checks nothing.
@@ -117,12 +103,9 @@ fn bare(schema: &Value) -> Value {
             ("title" | "description" | "default", _) => return None,
             ("required", Value::Array(names)) if names.is_empty() => return None,
             ("items", items) => bare(items),
-            ("properties", Value::Object(properties)) => Value::Object(
-                properties
-                    .iter()
-                    .map(|(name, property)| (name.clone(), bare(property)))
-                    .collect(),
-            ),
+            ("properties", Value::Object(properties)) => {
+                Value::Object(properties.iter().map(|(name, property)| (name.clone(), bare(property))).collect())
+            }
             _ => value.clone(),
         };
         Some((keyword.clone(), value))

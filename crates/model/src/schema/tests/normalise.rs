@@ -95,30 +95,14 @@ fn inv_5_a_type_with_everything_is_brought_into_the_subset() {
 fn inv_5_an_option_is_not_required_and_never_null() {
     let schema = schema_of::<Everything>().unwrap();
     let validator = Validator::compile(&schema);
-    let names = [
-        "maybe_text",
-        "maybe_small",
-        "maybe_mode",
-        "maybe_plain",
-        "maybe_step",
-        "maybe_list",
-    ];
+    let names = ["maybe_text", "maybe_small", "maybe_mode", "maybe_plain", "maybe_step", "maybe_list"];
     for name in names {
-        assert!(
-            !schema.requires(name) && schema.property(name).is_some(),
-            "{name}"
-        );
+        assert!(!schema.requires(name) && schema.property(name).is_some(), "{name}");
         let mut value = example();
         value[name] = Value::Null;
-        assert_eq!(
-            validator.check(&value).unwrap_err().pointer,
-            format!("/{name}")
-        );
+        assert_eq!(validator.check(&value).unwrap_err().pointer, format!("/{name}"));
     }
-    assert!(
-        !schema.requires("with_default"),
-        "a default is not required, and not filled in by the schema"
-    );
+    assert!(!schema.requires("with_default"), "a default is not required, and not filled in by the schema");
 }
 
 #[test]
@@ -134,11 +118,7 @@ fn inv_5_the_width_of_an_integer_becomes_its_bounds() {
     ];
     for (name, low, high) in rows {
         let property = schema.property(name).unwrap();
-        assert_eq!(
-            (&property["minimum"], &property["maximum"]),
-            (&low, &high),
-            "{name}"
-        );
+        assert_eq!((&property["minimum"], &property["maximum"]), (&low, &high), "{name}");
         assert_eq!(property.get("format"), None);
     }
 }
@@ -155,14 +135,8 @@ fn inv_5_declared_bounds_never_reach_beyond_the_width() {
     }
     let schema = schema_of::<Wide>().unwrap();
     let small = schema.property("small").unwrap();
-    assert_eq!(
-        (&small["minimum"], &small["maximum"]),
-        (&json!(0), &json!(255))
-    );
-    assert_eq!(
-        schema.property("wide").unwrap()["maximum"],
-        json!(MAX_SAFE_INTEGER)
-    );
+    assert_eq!((&small["minimum"], &small["maximum"]), (&json!(0), &json!(255)));
+    assert_eq!(schema.property("wide").unwrap()["maximum"], json!(MAX_SAFE_INTEGER));
 }
 
 #[test]
@@ -180,35 +154,17 @@ fn inv_5_a_nullable_property_is_not_required_even_when_the_generator_says_so() {
 fn inv_5_documented_unit_enums_become_an_enum() {
     let schema = schema_of::<Everything>().unwrap();
     let mode = schema.property("mode").unwrap();
-    let mut choices: Vec<&str> = mode["enum"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter_map(Value::as_str)
-        .collect();
+    let mut choices: Vec<&str> = mode["enum"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
     choices.sort_unstable();
     assert_eq!(choices, ["calm", "strict", "undocumented"]);
-    assert_eq!(
-        mode["description"], "The mode of the period.",
-        "the field's own words win"
-    );
-    assert_eq!(
-        schema.property("maybe_mode").unwrap()["description"],
-        "How strict the period is."
-    );
-    assert_eq!(
-        schema.property("plain").unwrap()["enum"],
-        json!(["one", "two-words"])
-    );
+    assert_eq!(mode["description"], "The mode of the period.", "the field's own words win");
+    assert_eq!(schema.property("maybe_mode").unwrap()["description"], "How strict the period is.");
+    assert_eq!(schema.property("plain").unwrap()["enum"], json!(["one", "two-words"]));
 }
 
 #[test]
 fn units_are_objects_without_properties_and_read_back() {
-    for schema in [
-        schema_of::<()>(),
-        schema_of::<Nothing>(),
-        schema_of::<Empty>(),
-    ] {
+    for schema in [schema_of::<()>(), schema_of::<Nothing>(), schema_of::<Empty>()] {
         let schema = schema.unwrap();
         let validator = Validator::compile(&schema);
         assert!(validator.check(&json!({})).is_ok() && validator.check(&Value::Null).is_err());
@@ -216,12 +172,7 @@ fn units_are_objects_without_properties_and_read_back() {
     assert_eq!(schema_of::<()>().unwrap(), Schema::empty_object());
     assert!(read_checked::<()>(json!({})).is_ok() && read_checked::<Nothing>(json!({})).is_ok());
     assert!(read_checked::<Empty>(json!({})).is_ok());
-    assert!(
-        read_checked::<Step>(json!({}))
-            .unwrap_err()
-            .to_string()
-            .contains("name")
-    );
+    assert!(read_checked::<Step>(json!({})).unwrap_err().to_string().contains("name"));
 }
 
 #[test]
@@ -271,13 +222,9 @@ fn inv_5_what_cannot_be_brought_is_refused_with_type_field_and_the_flat_alternat
 
 #[test]
 fn inv_5_a_root_that_is_no_object_is_refused() {
-    for messages in [
-        refusals::<String>(),
-        refusals::<Vec<Step>>(),
-        refusals::<Mode>(),
-        refusals::<Word>(),
-        refusals::<u8>(),
-    ] {
+    for messages in
+        [refusals::<String>(), refusals::<Vec<Step>>(), refusals::<Mode>(), refusals::<Word>(), refusals::<u8>()]
+    {
         assert!(messages[0].contains("wrap it in a struct"), "{messages:?}");
     }
     assert!(refusals::<Option<Step>>()[0].contains("may be null here"));
@@ -294,34 +241,22 @@ fn i64_a_type_cannot_declare_a_reserved_name() {
     }
     let faults: Vec<SchemaFault> = schema_of::<Greedy>().unwrap_err();
     assert_eq!(faults[0].pointer, "/properties/instance_id");
-    assert!(
-        faults[0].message.contains("`Greedy`") && faults[0].message.contains("instance_id"),
-        "{faults:?}"
-    );
+    assert!(faults[0].message.contains("`Greedy`") && faults[0].message.contains("instance_id"), "{faults:?}");
 }
 
 #[test]
 fn hand_written_schemas_with_dangling_or_remote_references_are_refused() {
     for reference in ["#/$defs/Missing", "https://example.org/schema", "#", ""] {
         let schema = json!({ "type": "object", "properties": { "a": { "$ref": reference } } });
-        assert_eq!(
-            normalise("T", &schema).unwrap_err()[0].pointer,
-            "/properties/a",
-            "{reference}"
-        );
+        assert_eq!(normalise("T", &schema).unwrap_err()[0].pointer, "/properties/a", "{reference}");
     }
-    let integer =
-        json!({ "type": "object", "properties": { "a": { "type": "integer", "minimum": 0.5 } } });
+    let integer = json!({ "type": "object", "properties": { "a": { "type": "integer", "minimum": 0.5 } } });
     assert!(normalise("T", &integer).is_err());
 }
 
 #[test]
 fn none_is_omitted_on_output() {
-    let mut value = serde_json::to_value(Step {
-        name: "a".into(),
-        done: None,
-    })
-    .unwrap();
+    let mut value = serde_json::to_value(Step { name: "a".into(), done: None }).unwrap();
     omit_nulls(&mut value);
     assert_eq!(value, json!({ "name": "a" }));
 }
@@ -329,20 +264,11 @@ fn none_is_omitted_on_output() {
 /// C49: no client drops a tool over its schema.
 #[test]
 fn c49_a_schema_has_an_object_root_and_nothing_that_clients_stumble_over() {
-    for schema in [
-        schema_of::<Everything>(),
-        schema_of::<Step>(),
-        schema_of::<()>(),
-        schema_of::<Empty>(),
-    ] {
+    for schema in [schema_of::<Everything>(), schema_of::<Step>(), schema_of::<()>(), schema_of::<Empty>()] {
         let schema = schema.unwrap();
         assert!(schema.is_object());
-        assert!(
-            jsonschema::meta::is_valid(schema.as_value()),
-            "it is a schema by the newest draft's own rules"
-        );
-        let draft =
-            json!({ "$schema": "http://json-schema.org/draft-07/schema#", "allOf": [schema] });
+        assert!(jsonschema::meta::is_valid(schema.as_value()), "it is a schema by the newest draft's own rules");
+        let draft = json!({ "$schema": "http://json-schema.org/draft-07/schema#", "allOf": [schema] });
         assert!(jsonschema::meta::is_valid(&draft), "and by draft 7's");
     }
 }
@@ -394,14 +320,7 @@ fn part() -> impl Strategy<Value = Value> {
             "toolong"
         ])
         .prop_map(Value::from),
-        prop::sample::select(vec![
-            json!(true),
-            json!(1.0),
-            json!(0.5),
-            json!(-1e300),
-            json!([]),
-            json!({})
-        ]),
+        prop::sample::select(vec![json!(true), json!(1.0), json!(0.5), json!(-1e300), json!([]), json!({})]),
         prop::sample::select(vec![
             json!({ "name": "a" }),
             json!({ "name": 1 }),
@@ -421,11 +340,7 @@ fn part() -> impl Strategy<Value = Value> {
 /// A valid value with a few members replaced, removed or added.
 fn near_the_schema() -> impl Strategy<Value = Value> {
     let names: Vec<String> = example().as_object().unwrap().keys().cloned().collect();
-    let change = (
-        prop::sample::select(names),
-        prop::option::weighted(0.8, part()),
-        prop::bool::weighted(0.05),
-    );
+    let change = (prop::sample::select(names), prop::option::weighted(0.8, part()), prop::bool::weighted(0.05));
     prop::collection::vec(change, 0..4).prop_map(|changes| {
         let mut value = example();
         let members = value.as_object_mut().unwrap();
@@ -447,27 +362,16 @@ fn reads<T: DeserializeOwned>(value: &Value) -> bool {
 /// the one form besides `null` for `None` that serde accepts and the schema does not (F6).
 fn positional(value: &Value) -> bool {
     let is_array = |name: &str| value.get(name).is_some_and(Value::is_array);
-    let in_steps = || {
-        value
-            .get("steps")
-            .and_then(Value::as_array)
-            .is_some_and(|steps| steps.iter().any(Value::is_array))
-    };
+    let in_steps =
+        || value.get("steps").and_then(Value::as_array).is_some_and(|steps| steps.iter().any(Value::is_array));
     ["step", "boxed", "maybe_step"].into_iter().any(is_array) || in_steps()
 }
 
 /// What the author's own bounds add to the type; serde does not know them.
 fn within_declared_bounds(value: &Value) -> bool {
-    let length = |name: &str| {
-        value
-            .get(name)
-            .and_then(Value::as_str)
-            .map_or(1, |text| text.chars().count())
-    };
+    let length = |name: &str| value.get(name).and_then(Value::as_str).map_or(1, |text| text.chars().count());
     let minutes = value.get("minutes").and_then(Value::as_i64).unwrap_or(1);
-    (1..=64).contains(&length("id"))
-        && (1..=5).contains(&length("word"))
-        && (1..=480).contains(&minutes)
+    (1..=64).contains(&length("id")) && (1..=5).contains(&length("word")) && (1..=480).contains(&minutes)
 }
 
 proptest! {

@@ -42,80 +42,28 @@ fn h55_a_violation_says_where_it_is_and_nothing_is_coerced() {
         (json!({ "minutes": 5e0 }), "/minutes", "expected integer"),
         (json!({ "minutes": 0 }), "/minutes", "must be at least 1"),
         (json!({ "minutes": 481 }), "/minutes", "must be at most 480"),
-        (
-            json!({ "minutes": 5, "share": "1" }),
-            "/share",
-            "expected number",
-        ),
-        (
-            json!({ "minutes": 5, "share": true }),
-            "/share",
-            "expected number",
-        ),
-        (
-            json!({ "minutes": 5, "quiet": 1 }),
-            "/quiet",
-            "expected boolean",
-        ),
-        (
-            json!({ "minutes": 5, "title": "" }),
-            "/title",
-            "must have at least 1 characters",
-        ),
-        (
-            json!({ "minutes": 5, "title": "long" }),
-            "/title",
-            "must have at most 3 characters",
-        ),
-        (
-            json!({ "minutes": 5, "title": null }),
-            "/title",
-            "expected string",
-        ),
-        (
-            json!({ "minutes": 5, "mode": "Calm" }),
-            "/mode",
-            r#"expected one of ["calm","strict"]"#,
-        ),
-        (
-            json!({ "minutes": 5, "steps": [] }),
-            "/steps",
-            "must have at least 1 items",
-        ),
+        (json!({ "minutes": 5, "share": "1" }), "/share", "expected number"),
+        (json!({ "minutes": 5, "share": true }), "/share", "expected number"),
+        (json!({ "minutes": 5, "quiet": 1 }), "/quiet", "expected boolean"),
+        (json!({ "minutes": 5, "title": "" }), "/title", "must have at least 1 characters"),
+        (json!({ "minutes": 5, "title": "long" }), "/title", "must have at most 3 characters"),
+        (json!({ "minutes": 5, "title": null }), "/title", "expected string"),
+        (json!({ "minutes": 5, "mode": "Calm" }), "/mode", r#"expected one of ["calm","strict"]"#),
+        (json!({ "minutes": 5, "steps": [] }), "/steps", "must have at least 1 items"),
         (
             json!({ "minutes": 5, "steps": [{ "a/b": 1 }, { "a/b": 1 }, { "a/b": 1 }] }),
             "/steps",
             "must have at most 2 items",
         ),
-        (
-            json!({ "minutes": 5, "steps": [{ "a/b": 1 }, { "a/b": "1" }] }),
-            "/steps/1/a~1b",
-            "expected integer",
-        ),
-        (
-            json!({ "minutes": 5, "steps": { "0": 1 } }),
-            "/steps",
-            "expected array",
-        ),
-        (
-            json!({ "minutes": 5, "extra": 1 }),
-            "/extra",
-            "there is no such property",
-        ),
-        (
-            json!({ "minutes": 5, "steps": [{ "a/b": 1, "~": 1 }] }),
-            "/steps/0/~0",
-            "there is no such property",
-        ),
+        (json!({ "minutes": 5, "steps": [{ "a/b": 1 }, { "a/b": "1" }] }), "/steps/1/a~1b", "expected integer"),
+        (json!({ "minutes": 5, "steps": { "0": 1 } }), "/steps", "expected array"),
+        (json!({ "minutes": 5, "extra": 1 }), "/extra", "there is no such property"),
+        (json!({ "minutes": 5, "steps": [{ "a/b": 1, "~": 1 }] }), "/steps/0/~0", "there is no such property"),
     ];
     let start = start();
     for (value, pointer, message) in rows {
         let violation = start.check(&value).expect_err(&value.to_string());
-        assert_eq!(
-            (violation.pointer.as_str(), violation.message.as_str()),
-            (pointer, message),
-            "{value}"
-        );
+        assert_eq!((violation.pointer.as_str(), violation.message.as_str()), (pointer, message), "{value}");
     }
 }
 
@@ -131,9 +79,7 @@ fn what_fits_is_accepted_and_left_as_it_is() {
         assert_eq!(value, before, "no default is filled in");
     }
     assert!(
-        validator(json!({ "type": "object", "required": [], "additionalProperties": false }))
-            .check(&json!({}))
-            .is_ok()
+        validator(json!({ "type": "object", "required": [], "additionalProperties": false })).check(&json!({})).is_ok()
     );
 }
 
@@ -152,10 +98,7 @@ fn a_violation_never_repeats_more_than_sixty_four_bytes_of_the_value() {
     ];
     for row in rows {
         let violation = start.check(&row).unwrap_err();
-        assert!(
-            !violation.message.contains("SECRET") && violation.pointer.len() <= ECHO_BYTES,
-            "{violation:?}"
-        );
+        assert!(!violation.message.contains("SECRET") && violation.pointer.len() <= ECHO_BYTES, "{violation:?}");
     }
 }
 
@@ -163,25 +106,14 @@ fn a_violation_never_repeats_more_than_sixty_four_bytes_of_the_value() {
 fn h54_a_value_with_the_name_of_a_javascript_member_is_an_unknown_property() {
     let start = start();
     for name in ["__proto__", "constructor", "toString"] {
-        assert_eq!(
-            start
-                .check(&json!({ "minutes": 5, name: {} }))
-                .unwrap_err()
-                .message,
-            "there is no such property"
-        );
+        assert_eq!(start.check(&json!({ "minutes": 5, name: {} })).unwrap_err().message, "there is no such property");
     }
 }
 
 /// Integers near 0, near ±2^53 and anywhere.
 fn near_the_edge() -> impl Strategy<Value = i64> {
     let edge = 1_i64 << 53;
-    prop_oneof![
-        -3..=3_i64,
-        (edge - 4)..=(edge + 4),
-        (-edge - 4)..=(-edge + 4),
-        any::<i64>()
-    ]
+    prop_oneof![-3..=3_i64, (edge - 4)..=(edge + 4), (-edge - 4)..=(-edge + 4), any::<i64>()]
 }
 
 proptest! {
