@@ -1,6 +1,9 @@
 //! The agent's end: the real relay's frames over a WebSocket, and a log of every one of them.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use lineup_link::{Event, Link, Options, Outgoing};
 use lineup_model::MessageId;
@@ -51,6 +54,16 @@ impl WireLog {
 
     /// Waits until the log fits.
     pub async fn until(&self, what: &str, fits: impl Fn(&[Line]) -> bool) -> Result<(), String> {
+        self.until_for(what, PATIENCE, fits).await
+    }
+
+    /// As [`WireLog::until`], for so long.
+    pub async fn until_for(
+        &self,
+        what: &str,
+        patience: Duration,
+        fits: impl Fn(&[Line]) -> bool,
+    ) -> Result<(), String> {
         let wait = async {
             loop {
                 let grew = self.0.grew.notified();
@@ -62,7 +75,7 @@ impl WireLog {
                 grew.await;
             }
         };
-        timeout(PATIENCE, wait).await.map_err(|_| format!("the agent waits for {what} and it does not come"))
+        timeout(patience, wait).await.map_err(|_| format!("the agent waits for {what} and it does not come"))
     }
 }
 

@@ -12,6 +12,7 @@ pub struct Fact {
     pub happened: String,
     pub subject: String,
     pub call: Option<String>,
+    pub wall: i64,
     pub effective: i64,
     pub body: Value,
 }
@@ -83,15 +84,16 @@ impl Database {
     }
 
     async fn fill(&mut self, connection: &mut SqliteConnection) -> sqlx::Result<()> {
-        let rows = sqlx::query("SELECT id, happened, subject, call, effective, body FROM journal ORDER BY id");
+        let rows = sqlx::query("SELECT id, happened, subject, call, wall, effective, body FROM journal ORDER BY id");
         for row in rows.fetch_all(&mut *connection).await? {
             self.journal.push(Fact {
                 place: place(row.try_get(0)?),
                 happened: row.try_get(1)?,
                 subject: row.try_get(2)?,
                 call: row.try_get(3)?,
-                effective: row.try_get(4)?,
-                body: json(row.try_get(5)?)?,
+                wall: row.try_get(4)?,
+                effective: row.try_get(5)?,
+                body: json(row.try_get(6)?)?,
             });
         }
         let ids: Vec<i64> = sqlx::query_scalar("SELECT id FROM open_calls").fetch_all(&mut *connection).await?;
@@ -125,6 +127,12 @@ impl Database {
                 body: message["body"].clone(),
             })
         })
+    }
+
+    /// How far the wall clock moved from the first row of the journal to the last, in milliseconds.
+    pub fn wall_range(&self) -> i64 {
+        let at = |fact: Option<&Fact>| fact.map_or(0, |fact| fact.wall);
+        at(self.journal.last()) - at(self.journal.first())
     }
 
     /// The records of a kind.

@@ -11,6 +11,7 @@ use serde_json::json;
 mod agent;
 mod build;
 mod check;
+mod clocks;
 mod db;
 mod entry;
 mod plan;
@@ -32,6 +33,16 @@ struct Arguments {
 enum Command {
     /// Kills until there are enough kills of every class
     Run(Run),
+    /// Runs focus periods of one real minute: one is stopped across its deadline, the others have
+    /// their wall clock set an hour forward and back
+    Clocks(Clocks),
+}
+
+#[derive(Args)]
+struct Clocks {
+    /// A server that was built before, with its failpoints
+    #[arg(long, value_name = "PATH")]
+    server: Option<PathBuf>,
 }
 
 #[derive(Args)]
@@ -62,7 +73,7 @@ struct Run {
 }
 
 fn main() -> ExitCode {
-    let Command::Run(run) = Arguments::parse().command;
+    let command = Arguments::parse().command;
     let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
@@ -70,7 +81,16 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    match runtime.block_on(kill(&run)) {
+    let outcome = runtime.block_on(async {
+        match command {
+            Command::Run(run) => kill(&run).await,
+            Command::Clocks(clocks) => {
+                let binary = clocks.server.map_or_else(|| build::server(build::Build::Armed), Ok)?;
+                clocks::run(&binary).await
+            }
+        }
+    });
+    match outcome {
         Ok(said) => {
             println!("{said}");
             ExitCode::SUCCESS

@@ -54,7 +54,7 @@ pub async fn run(binary: &Path, plan: &Plan) -> Result<Report, String> {
 async fn lives(binary: &Path, plan: &Plan, world: &World, report: &mut Report) -> Result<(), String> {
     let mut away = 0;
     for (number, arm) in plan.arms.iter().chain([&Arm::Nothing]).enumerate() {
-        let how = Start { binary, data: world.data.path(), arm: arm.clone(), list: None, away, system_clock: false };
+        let how = Start { binary, data: world.data.path(), arm: arm.clone(), list: None, away, system_clock: None };
         let end = life(how, plan, world, number).await?;
         if let End::Killed(kill) = end {
             report.kills.push(kill);
@@ -190,7 +190,7 @@ pub async fn listen(binary: &Path, scenario: Scenario) -> Result<Vec<String>, St
         arm: Arm::Nothing,
         list: world.list.clone(),
         away: 0,
-        system_clock: false,
+        system_clock: None,
     };
     let Started::Ready(server) = start(how).await? else {
         return Err("the server does not start".to_owned());

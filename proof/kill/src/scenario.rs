@@ -4,6 +4,7 @@ use std::{
     io::Write as _,
     path::PathBuf,
     sync::{Mutex, PoisonError},
+    time::Duration,
 };
 
 use serde_json::{Value, json};
@@ -34,9 +35,12 @@ pub enum Scenario {
     Unsent,
     /// The deadline comes while no Runtime is there.
     Away,
+    /// The shortest focus period, on the machine's clock: for [`crate::clocks`].
+    Minute,
 }
 
 impl Scenario {
+    /// Those that are killed.
     pub const ALL: &[Self] = &[Self::Focus, Self::Interrupt, Self::Waiting, Self::Texts, Self::Unsent, Self::Away];
 
     /// The calls that the scenario makes, in order: the id, the tool, the input.
@@ -46,6 +50,7 @@ impl Scenario {
             Self::Focus | Self::Unsent | Self::Away => vec![start("k1")],
             Self::Interrupt => vec![start("k1"), ("k2", "pomodoro.interrupt", json!({}))],
             Self::Waiting => vec![start("k1"), start("k2"), start("k3")],
+            Self::Minute => vec![("k1", "pomodoro.start", json!({ "minutes": 1 }))],
             Self::Texts => vec![],
         }
     }
@@ -234,6 +239,11 @@ impl<'a> Life<'a> {
         Ok(())
     }
 
+    /// Waits for the outcome of a call.
+    pub async fn outcome(&self, call: &str, patience: Duration) -> Result<(), String> {
+        self.world.log.until_for("the outcome", patience, |lines| has_outcome(lines, call)).await
+    }
+
     async fn advance(&mut self, millis: u64) -> Result<(), String> {
         self.owner(json!({ "type": "advance", "ms": millis })).await.map(drop)
     }
@@ -294,7 +304,7 @@ impl<'a> Life<'a> {
                 self.connect_agent("hello-2").await?;
                 self.world.mark(Phase::Settling)?;
             }
-            Scenario::Away => return Ok(()),
+            Scenario::Away | Scenario::Minute => return Ok(()),
             Scenario::Interrupt => {
                 self.world.mark(Phase::Settling)?;
                 self.call("k2").await?;

@@ -57,8 +57,8 @@ pub struct Start<'a> {
     pub list: Option<PathBuf>,
     /// How far the wall clock of this life is ahead of the first one's, in milliseconds.
     pub away: i64,
-    /// The machine's clock instead of one that stands still.
-    pub system_clock: bool,
+    /// The machine's clock instead of one that stands still, and what else the process is told.
+    pub system_clock: Option<Vec<(&'static str, String)>>,
 }
 
 /// A process that said that it is ready.
@@ -87,10 +87,11 @@ pub async fn start(how: Start<'_>) -> Result<Started, String> {
         }
         Arm::Point { .. } | Arm::Nothing => Command::new(how.binary),
     };
-    let clock = if how.system_clock { "system" } else { "manual" };
+    let clock = if how.system_clock.is_some() { "system" } else { "manual" };
     command.args(["serve", "--listen", "127.0.0.1:0", "--json", "--clock", clock, "--data"]).arg(how.data);
     command.env("LINEUP_LOG", "off").env("LINEUP_CLOCK_AWAY_MS", how.away.to_string());
     command.env_remove("LINEUP_FAILPOINT").env_remove("LINEUP_FAILPOINT_LIST");
+    command.envs(how.system_clock.into_iter().flatten());
     if let Arm::Point { .. } = &how.arm {
         command.env("LINEUP_FAILPOINT", how.arm.to_string());
     }
