@@ -345,3 +345,131 @@ fn strings(value: &Value) -> Vec<String> {
         Value::Null | Value::Bool(_) | Value::Number(_) => Vec::new(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn got(frame: Value) -> Line {
+        Line::Got { bytes: frame.to_string().into_bytes(), frame }
+    }
+
+    fn fact(place: i64, happened: &str, subject: &str, call: Option<&str>, body: Value) -> Fact {
+        let (happened, subject, call) = (happened.to_owned(), subject.to_owned(), call.map(str::to_owned));
+        Fact { place, happened, subject, call, wall: 0, effective: place, body }
+    }
+
+    fn receipt(seq: i64, stage: &str) -> Value {
+        json!({ "call_id": "k1", "seq": seq, "stage": stage, "app_scope": "pomodoro" })
+    }
+
+    fn outcome(status: &str) -> Value {
+        json!({ "call_id": "k1", "status": "completed", "result": { "status": status } })
+    }
+
+    fn said(kind: &str, mut body: Value) -> Value {
+        body["kind"] = json!(kind);
+        json!({ "messages": [{ "to": "demo", "conversation": "main", "body": body }] })
+    }
+
+    fn framed(id: &str, is_final: bool, mut body: Value) -> Line {
+        body["id"] = json!(id);
+        if is_final {
+            body["final"] = json!(true);
+        }
+        got(body)
+    }
+
+    /// A focus period that ended as it should, as the agent and the database remember it.
+    fn sound() -> (Vec<Line>, Database) {
+        let mut accepted = said("receipt", receipt(1, "starting"));
+        accepted["call"] = json!({ "call_id": "k1" });
+        let ended = json!({ "detail": { "call": "c1", "ended": { "end": "completed" } } });
+        let database = Database {
+            journal: vec![
+                fact(1, "call_accepted", "c1", Some("c1"), accepted),
+                fact(2, "operation_started", "o2", None, json!({ "detail": { "call": "c1" } })),
+                fact(3, "call_progressed", "c1", Some("c1"), said("receipt", receipt(2, "started"))),
+                fact(4, "operation_ended", "o2", None, ended),
+                fact(5, "call_ended", "c1", Some("c1"), said("outcome", outcome("completed"))),
+            ],
+            endings: vec![(1, 5)],
+            effective: 5,
+            ..Database::default()
+        };
+        let bytes = json!({ "type": "lineup.v1.tool.invoke", "call_id": "k1" }).to_string().into_bytes();
+        let lines = vec![
+            Line::Sent { id: "call-k1".to_owned(), bytes },
+            Line::Safe { id: "call-k1".to_owned() },
+            framed("m1-0", false, receipt(1, "starting")),
+            framed("m3-0", false, receipt(2, "started")),
+            framed("m5-0", true, outcome("completed")),
+        ];
+        (lines, database)
+    }
+
+    #[test]
+    fn what_is_sound_has_no_violation_also_when_all_of_it_comes_twice() {
+        let (mut lines, database) = sound();
+        assert_eq!(at_the_end(&lines, &database), Vec::<String>::new());
+        lines.extend(lines.clone());
+        assert_eq!(at_the_end(&lines, &database), Vec::<String>::new());
+    }
+
+    /// The id that the violation begins with, and how the sound case is spoiled.
+    type Spoiled = (&'static str, fn(&mut Vec<Line>, &mut Database));
+
+    const SPOILED: &[Spoiled] = &[
+        ("I6", |lines, _| lines.push(framed("m9-0", false, receipt(3, "app")))),
+        ("CALL-5", |lines, _| lines.push(framed("m6-0", true, outcome("interrupted")))),
+        ("I45", |lines, _| lines.push(framed("m5-0", true, outcome("interrupted")))),
+        ("I13", |lines, _| drop(lines.remove(2))),
+        ("I7", |lines, _| lines.push(framed("m7-0", false, receipt(3, "app")))),
+        ("DUR-4", |lines, _| drop(lines.remove(1))),
+        ("I48", |lines, _| drop(lines.remove(3))),
+        ("I9", |_, database| database.open_calls.push(1)),
+        ("CALL-3", |_, database| database.endings.clear()),
+        ("I18", |_, database| drop(database.journal.remove(1))),
+        ("OP-4", |_, database| database.journal[3].effective = 0),
+        ("I38", |_, database| database.effective = 0),
+        ("I1", |_, database| {
+            let again = Fact { place: 6, effective: 6, subject: "c6".to_owned(), ..database.journal[0].clone() };
+            database.journal.push(again);
+        }),
+        ("I3", |_, database| {
+            let again = Fact { place: 6, effective: 6, ..database.journal[1].clone() };
+            database.journal.push(again);
+        }),
+        ("APP-5", |_, database| database.journal[1].happened = "focus_moved".to_owned()),
+        ("I32", |_, database| database.journal[3].happened = "focus_moved".to_owned()),
+        ("DUR-4", |_, database| database.journal[3].body["detail"]["ended"]["end"] = json!("interrupted")),
+        ("DUR-2", |_, database| database.outbox.push((5, 0))),
+        ("I44", |_, database| database.outbox.push((5, 1))),
+        ("I43", |_, database| drop(database.records.insert(("inbox".to_owned(), "1".to_owned()), json!({})))),
+        ("I56", |_, database| drop(database.records.insert(("focus".to_owned(), String::new()), json!(["i9"])))),
+        ("I25", |_, database| {
+            for id in ["a1", "a2"] {
+                database.records.insert(("activation".to_owned(), id.to_owned()), json!({ "instance": "i1" }));
+            }
+        }),
+        ("DUR-4", |lines, _| {
+            lines.push(got(json!({ "id": "m8-0", "type": "lineup.v1.message.text", "text": "hello" })));
+        }),
+        ("DUR-3", |lines, _| {
+            let bytes = json!({ "type": "lineup.v1.message.text", "text": "hello" }).to_string().into_bytes();
+            lines.push(Line::Sent { id: "t1".to_owned(), bytes });
+        }),
+    ];
+
+    #[test]
+    fn every_fault_is_reported_under_its_id() {
+        for (index, (id, spoil)) in SPOILED.iter().enumerate() {
+            let (mut lines, mut database) = sound();
+            spoil(&mut lines, &mut database);
+            let wrong = at_the_end(&lines, &database);
+            assert!(wrong.iter().any(|wrong| wrong.starts_with(&format!("{id}:"))), "{index}, {id}: {wrong:?}");
+        }
+    }
+}
