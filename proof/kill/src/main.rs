@@ -180,7 +180,8 @@ async fn kill(run: &Run) -> Result<String, String> {
             *totals.by_point.entry(point_of(&kill.arm)).or_default() += 1;
         }
         for violation in report.violations {
-            let again = format!("cargo xtask kill -- run --seed {} --round {number}", run.seed);
+            let control = if run.control { " --control" } else { "" };
+            let again = format!("cargo xtask kill -- run{control} --seed {} --round {number}", run.seed);
             totals.violations.push(format!("{violation}\n  {}\n  again: {again}", described(&plan)));
         }
     }
