@@ -398,3 +398,20 @@ fn i32_closing_an_instance_ends_the_operations_of_the_calls_that_it_cancels() {
     assert_eq!(scene.words("k1").last().map(String::as_str), Some("cancelled"));
     assert_eq!(scene.workspace.operations().count(), 0, "no operation outlives its call");
 }
+
+#[test]
+fn call_9_a_focus_of_a_whole_day_ends_at_its_deadline_and_leaves_no_alarm_behind() {
+    let mut scene = Scene::new(vec![pomodoro()]);
+    scene.host("tab", Report::Connected { visible: true });
+    scene.call("pomodoro.start", "k1", json!({ "minutes": 24 * 60 })).unwrap();
+    scene.advance(5_000);
+    let instance = scene.instance("main", "pomodoro").unwrap();
+    scene.come_up(&instance);
+    scene.confirm();
+    // A day after the acceptance the operation has five seconds to go.
+    scene.advance(24 * 60 * MINUTE - 5_000);
+    assert_eq!(scene.words("k1").last().map(String::as_str), Some("started"));
+    scene.advance(5_000);
+    assert_eq!(scene.result("k1")["status"], "completed");
+    assert_eq!(scene.workspace.next_alarm(), None, "nothing is left that time could ring for");
+}

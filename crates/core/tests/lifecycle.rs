@@ -300,6 +300,18 @@ fn op_4_a_deadline_that_passed_while_down_is_completed_although_its_app_is_gone(
 }
 
 #[test]
+fn call_14_a_call_whose_app_is_gone_at_the_restart_starts_nothing_before_it_ends() {
+    let mut scene = Scene::focusing(20);
+    scene.put(Input::Recovered { manifests: vec![pomodoro(), board()] }).unwrap();
+    scene.call("board.show", "k2", json!({})).unwrap();
+    assert_eq!(scene.words("k2"), ["accepted"], "it waits for the foreground");
+    scene.now += 30 * MINUTE;
+    scene.put(Input::Recovered { manifests: vec![pomodoro()] }).unwrap();
+    assert_eq!(scene.words("k1").last().map(String::as_str), Some("completed"));
+    assert_eq!(scene.words("k2"), ["accepted", "rejected"]);
+}
+
+#[test]
 fn dur_4_an_activation_that_was_under_way_goes_on_after_a_restart_with_its_whole_limit() {
     let mut scene = Scene::new(vec![pomodoro()]);
     scene.host("tab", Report::Connected { visible: true });

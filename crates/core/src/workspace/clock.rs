@@ -19,6 +19,14 @@ impl Workspace {
 impl Draft {
     /// Settles everything whose time has come, each thing once, however far time has moved (H64).
     pub(super) fn due(&mut self) {
+        self.due_work();
+        self.due_activations();
+        self.settle();
+    }
+
+    /// Operations whose deadline has passed, the earliest first, and calls whose time is over. Nobody
+    /// who waited for them goes on yet.
+    pub(super) fn due_work(&mut self) {
         let now = self.now.effective;
         let operations: Vec<_> = self
             .workspace
@@ -37,7 +45,10 @@ impl Draft {
             let error = Fault::new(ErrorCode::CallExpired, "the time of the call was over before it ended");
             self.finish(&key, End::Expired { error });
         }
+    }
 
+    fn due_activations(&mut self) {
+        let now = self.now.effective;
         let host_connected = !self.workspace.hosts.is_empty();
         let graces = if host_connected { None } else { Some(&self.workspace.graces) };
         let activations: Vec<_> = [Some(&self.workspace.limits), graces]
@@ -51,6 +62,5 @@ impl Draft {
                 self.consider(&activation, &ActivationInput::Clock { now, host_connected });
             }
         }
-        self.settle();
     }
 }

@@ -19,9 +19,11 @@ impl Workspace {
         draft.record(Happened::Recovered, self.id.as_str(), None);
         draft.resume_activations();
         // What was due while the Runtime was down is settled first: a late deadline is completed,
-        // whatever happens to its instance and its app now (OP-4).
-        draft.due();
+        // whatever happens to its instance and its app now (OP-4). Whoever waited for it goes on once
+        // it is known which apps are still there: a call that ends with its app starts nothing first.
+        draft.due_work();
         draft.register(manifests);
+        draft.due();
         draft.hand_over_again(None);
         draft.publish_all();
         draft.settle();

@@ -45,7 +45,8 @@ impl Oracle {
             if was != state {
                 let edge = match was {
                     "none" => state != "closed",
-                    "starting" => matches!(state, "ready" | "failed" | "cancelled"),
+                    // Several changes may lie between two dumps.
+                    "starting" => matches!(state, "ready" | "failed" | "cancelled" | "closed"),
                     "ready" => state == "closed",
                     _ => false,
                 };
@@ -168,7 +169,9 @@ impl Oracle {
                     .iter()
                     .any(|call| call["key"] != row["call"] && prev.get("calls", text(call, "key")) != Some(call));
                 let own = state == "running" || (state == "completed" && self.clock >= number(row, "deadline_at"));
-                self.log.check("I39", own || asked || self.acted, "recovery ended an operation", row);
+                let code = ended(now.get("calls", text(row, "call"))).map_or("", |row| text(row, "code"));
+                let ruled = matches!(code, "call_expired" | "app_disabled" | "app_delivery_exhausted");
+                self.log.check("I39", own || ruled || asked || self.acted, "recovery ended an operation", row);
             }
         }
     }
@@ -292,7 +295,11 @@ impl Oracle {
             let call = now.get("calls", text(row, "call"));
             let is_agent = self.agents.iter().any(|(agent, _)| agent == text(row, "actor"));
             let entry = match text(row, "source") {
-                "agent_tool" => call.map_or(is_agent || row["actor"].is_null(), |call| row["actor"] == call["agent"]),
+                // One agent's call may end another's: only the acceptance is its own agent's.
+                "agent_tool" => {
+                    let own = call.filter(|call| call["order"] == row["seq"]);
+                    own.map_or(is_agent || row["actor"].is_null(), |call| row["actor"] == call["agent"])
+                }
                 "ui_action" | "host_lifecycle" | "miniapp" => !is_agent,
                 other => other == "runtime",
             };

@@ -108,7 +108,9 @@ impl Oracle {
         }
         let called = (id.0.clone(), text(&body, "conversation_id").to_owned(), text(&body, "call_id").to_owned());
         let mine = self.agents.contains(&(called.0.clone(), called.1.clone()));
-        self.log.check("I65", mine, "an envelope of another conversation", &body);
+        // A refusal answers in the conversation that the request named, whosever it is.
+        let refused = body["final"] == false && body.get("in_reply_to").is_some();
+        self.log.check("I65", mine || refused, "an envelope of another conversation", &body);
         let asks = text(&body, "type").starts_with("lineup.v1.tool.");
         self.log.check("ENT-1", !asks, "a request went to an agent", &body);
         match text(&body, "type") {
