@@ -133,6 +133,16 @@ impl World {
         }
     }
 
+    /// The input of the first call under an id, as the agent sent it.
+    pub(super) fn first_input(&self, agent: &AgentId, call_id: &lineup_model::CallId) -> Option<Map<String, Value>> {
+        let side = self.agents.iter().find(|side| side.agent == *agent)?;
+        let made = side.made.iter().find(|made| made.request.body.call_id() == Some(call_id))?;
+        match &made.request.body {
+            RequestBody::Invoke(invoke) => Some(invoke.input.clone()),
+            _ => None,
+        }
+    }
+
     fn call_of(&self, at: usize, made: usize) -> (ConversationId, lineup_model::CallId) {
         let request = &self.agents[at].made[made].request;
         let call_id = request.body.call_id().expect("what was made is a call").clone();
@@ -259,8 +269,15 @@ impl World {
             .collect();
         if self.agents[at].last_rounds == 1 {
             let done: Vec<Request> = self.agents[at].made.iter().step_by(5).map(|made| made.request.clone()).collect();
-            for request in done {
-                self.send_again(at, &request);
+            for (n, request) in done.into_iter().enumerate() {
+                let mut body = request.body;
+                // A repeat in a new envelope, or another content under a used id.
+                if n % 3 == 2
+                    && let RequestBody::Invoke(invoke) = &mut body
+                {
+                    invoke.input.insert("other".into(), json!(n));
+                }
+                self.send(at, &request.conversation, body);
             }
         }
         for request in open {
@@ -304,7 +321,12 @@ impl World {
                 }
                 AgentBody::Receipt(_) | AgentBody::Text { .. } => {}
             },
-            Reply::Refused { refusal, .. } => self.coverage.refused(refusal.error.code),
+            Reply::Refused { refusal, .. } => {
+                self.coverage.refused(refusal.error.code);
+                if self.calm && refusal.error.code == lineup_model::ErrorCode::Internal {
+                    self.fail("CALL-3", format!("a fault of the Runtime's own without a cause: {refusal:?}"));
+                }
+            }
             Reply::Unknown { type_name } => self.fail("WIRE-3", format!("an unknown reply {type_name}")),
         }
     }

@@ -141,20 +141,19 @@ impl World {
         let Some(engine) = &self.engine else { return };
         let head = engine.head();
         let stale = self.plan.mutant == Some(Mutant::StaleRevisionAccepted);
-        let first = self.plan.mutant == Some(Mutant::ConflictIgnored);
-        if let AgentRequest::Invoke { call_id, tool, input, revision, .. } = body {
+        let first = if self.plan.mutant == Some(Mutant::ConflictIgnored)
+            && let AgentRequest::Invoke { call_id, .. } = &*body
+        {
+            self.first_input(agent, call_id)
+        } else {
+            None
+        };
+        if let AgentRequest::Invoke { input, revision, .. } = body {
             if stale && let Some(inventory) = head.inventory(agent, conversation) {
                 *revision = inventory.revision.clone();
             }
-            if first
-                && let Some(open) = head.calls().find(|call| {
-                    call.facts.address.call_id == *call_id
-                        && call.facts.address.agent == *agent
-                        && call.facts.address.conversation == *conversation
-                })
-            {
-                *tool = open.facts.tool.clone();
-                *input = open.facts.input.clone();
+            if let Some(first) = first {
+                *input = std::sync::Arc::new(serde_json::Value::Object(first));
             }
         }
     }
@@ -162,6 +161,12 @@ impl World {
     /// The Runtime says that a delivery is safe.
     pub(super) fn relay_acknowledged(&mut self, token: u64) {
         let Some(pending) = self.relay.tokens.remove(&token) else { return };
+        let early =
+            self.waiters.values().any(|waiter| matches!(waiter, Waiter::Delivery { token: t, .. } if *t == token));
+        self.coverage.look("I40");
+        if early {
+            self.fail("I40", format!("delivery {pending} is acknowledged before it is durable"));
+        }
         if let Some((agent, bytes)) = self.relay.pending.remove(&pending)
             && let Ok(request) = decode_request(&bytes)
         {

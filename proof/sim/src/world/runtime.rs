@@ -63,6 +63,7 @@ impl World {
         let engine = Engine::new(self.workspace.clone(), opened, &self.reading());
         self.engine = Some(engine);
         self.say(&format!("life {} begins at batch {}", self.life, self.ledger.commit()));
+        self.check_against_ledger();
         let manifests = self.manifests.clone();
         self.offer(Input::Recovered { manifests }, Waiter::Recovery);
         self.pump();
