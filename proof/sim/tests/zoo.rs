@@ -7,9 +7,19 @@ fn caught(mutant: Mutant, seeds: u64) -> Option<String> {
     (0..seeds).find_map(|seed| run(Plan::of(seed).mutated(mutant), false).failures.first().map(|f| f.invariant.clone()))
 }
 
+/// The long form plays every defect; this one leaves out those that take several restarts to show.
+const SLOW: [Mutant; 6] = [
+    Mutant::FetchForgets,
+    Mutant::GenerationIgnored,
+    Mutant::HideIsLeaving,
+    Mutant::FocusForgotten,
+    Mutant::OperationsForgotten,
+    Mutant::OutboxForgotten,
+];
+
 #[test]
 fn i70_each_defect_is_noticed_within_a_few_seeds() {
-    let free: Vec<&str> =
-        Mutant::ALL.iter().filter(|mutant| caught(**mutant, 40).is_none()).map(|mutant| mutant.word()).collect();
+    let quick = Mutant::ALL.iter().filter(|mutant| !SLOW.contains(mutant));
+    let free: Vec<&str> = quick.filter(|mutant| caught(**mutant, 12).is_none()).map(|mutant| mutant.word()).collect();
     assert!(free.is_empty(), "not noticed: {free:?}");
 }
