@@ -25,8 +25,9 @@ Exit codes:
   5  the data folder or the address cannot be used: in use, damaged, open to others"
 )]
 pub struct Args {
-    /// The data folder [default: $XDG_DATA_HOME/lineup, else ~/.local/share/lineup].
-    #[arg(long, global = true, env = "LINEUP_DATA", value_name = "DIR", hide_env_values = true)]
+    /// The data folder [env: LINEUP_DATA] [default: $XDG_DATA_HOME/lineup, else ~/.local/share/lineup].
+    // `DataDir::find` reads the variable: for clap it would be an argument, so that `lineup` alone has no help.
+    #[arg(long, global = true, value_name = "DIR")]
     pub data: Option<PathBuf>,
     /// Print one line of JSON per fact.
     #[arg(long, global = true)]
@@ -78,7 +79,7 @@ Examples:
 #[derive(Debug, Group)]
 pub struct Serve {
     /// Where to listen: a loopback address; port 0 takes any free one.
-    #[arg(long, default_value = "127.0.0.1:7310", value_name = "ADDR")]
+    #[arg(long, default_value = "127.0.0.1:7310", value_name = "ADDR", value_parser = address)]
     pub listen: SocketAddr,
     /// Whose time it is.
     #[arg(long, hide = true, default_value = "system")]
@@ -317,7 +318,7 @@ pub enum SetupCommand {
         /// Its title.
         #[arg(long, default_value = "")]
         title: String,
-        /// An agent in it; may be given several times.
+        /// An agent in it; may be given several times. Who is not named is not in it.
         #[arg(long = "agent", value_name = "AGENT")]
         agents: Vec<String>,
     },
@@ -335,6 +336,11 @@ pub enum SetupCommand {
         #[arg(long = "feature", value_name = "NAME", default_values_t = ["surface".to_owned(), "notice".to_owned()])]
         features: Vec<String>,
     },
+}
+
+/// An address and a port.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| "write an address and a port, such as 127.0.0.1:7311".to_owned())
 }
 
 /// A length of time in words of everyday.

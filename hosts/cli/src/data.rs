@@ -30,15 +30,15 @@ pub struct Running {
 }
 
 impl DataDir {
-    /// The folder that was named, else the usual one.
+    /// The folder that was named, by the command line or by `LINEUP_DATA`, else the usual one.
     pub fn find(named: Option<PathBuf>) -> Result<Self, Failure> {
+        let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let usual = || {
-            let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
             set("XDG_DATA_HOME")
                 .or_else(|| set("HOME").map(|home| home.join(".local/share")))
                 .map_or_else(|| PathBuf::from("lineup-data"), |base| base.join("lineup"))
         };
-        let folder = named.unwrap_or_else(usual);
+        let folder = named.or_else(|| set("LINEUP_DATA")).unwrap_or_else(usual);
         let folder = std::path::absolute(&folder)
             .map_err(|error| Failure::Usage(format!("`{}` is not a path: {error}", folder.display())))?;
         Ok(Self(folder))
@@ -55,9 +55,12 @@ impl DataDir {
         builder.recursive(true);
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder
-            .create(&self.0)
-            .map_err(|error| Failure::Unusable(format!("the data folder {} cannot be made: {error}", self.0.display())))
+        builder.create(&self.0).map_err(|error| {
+            Failure::Unusable(format!(
+                "the data folder {} cannot be made: {error}; choose another one with --data",
+                self.0.display()
+            ))
+        })
     }
 
     /// The credentials, which only the folder's owner can read.
@@ -74,6 +77,7 @@ impl DataDir {
         self.credentials()?.token(role).cloned().ok_or_else(|| Failure::Refused {
             code: "credential_unknown".to_owned(),
             reason: None,
+            pointer: None,
             message: match role {
                 Role::Agent(agent) => {
                     format!("agent `{agent}` has no credential; make one with `lineup setup agent {agent}`")

@@ -113,6 +113,7 @@ pub fn answer(frame: &Value) -> Result<Value, Failure> {
     Err(Failure::Refused {
         code: text("code").unwrap_or_else(|| "internal".to_owned()),
         reason: text("reason"),
+        pointer: text("pointer"),
         message: text("message").unwrap_or_default(),
     })
 }
@@ -121,7 +122,11 @@ fn refusal(status: u16, body: Option<&[u8]>) -> Failure {
     let body: Value = body.and_then(|body| serde_json::from_slice(body).ok()).unwrap_or_default();
     let code = body["code"].as_str().map_or_else(|| format!("http_{status}"), str::to_owned);
     let message = body["message"].as_str().unwrap_or("the entry stays shut").to_owned();
-    if code == "not_ready" { Failure::Unreachable(message) } else { Failure::Refused { code, reason: None, message } }
+    if code == "not_ready" {
+        Failure::Unreachable(message)
+    } else {
+        Failure::Refused { code, reason: None, pointer: None, message }
+    }
 }
 
 fn gone(reason: Option<String>) -> Failure {

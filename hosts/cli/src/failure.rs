@@ -28,6 +28,8 @@ pub enum Failure {
         code: String,
         /// What narrows it down.
         reason: Option<String>,
+        /// Where in the input, as a JSON pointer.
+        pointer: Option<String>,
         /// For people.
         message: String,
     },
@@ -51,13 +53,25 @@ impl Failure {
         })
     }
 
+    /// One sentence for people: a refusal with its code, its place in the input and what to do next.
+    pub fn to_words(&self) -> String {
+        let Self::Refused { code, reason, pointer, message } = self else { return self.to_string() };
+        let place = pointer.as_ref().filter(|pointer| !pointer.is_empty());
+        let place = place.map(|pointer| format!(" (at {pointer})")).unwrap_or_default();
+        let next = next_step(code, reason.as_deref()).map(|next| format!("; {next}")).unwrap_or_default();
+        format!("refused ({code}): {message}{place}{next}")
+    }
+
     /// One line for machines.
     pub fn to_json(&self) -> Value {
         match self {
-            Self::Refused { code, reason, message } => {
+            Self::Refused { code, reason, pointer, message } => {
                 let mut line = json!({ "kind": "refused", "code": code, "message": message });
                 if let Some(reason) = reason {
                     line["reason"] = json!(reason);
+                }
+                if let Some(pointer) = pointer {
+                    line["pointer"] = json!(pointer);
                 }
                 line
             }
@@ -69,9 +83,23 @@ impl Failure {
     }
 }
 
+/// The command of this program that helps after a refusal.
+fn next_step(code: &str, reason: Option<&str>) -> Option<&'static str> {
+    Some(match (code, reason) {
+        ("tool_not_advertised", _) => "`lineup agent tools` lists what it may call",
+        ("tool_input_invalid", _) => "`lineup agent tools` shows the input of each tool",
+        ("agent_unauthorized", _) => "`lineup setup conversation ID --agent A --agent B` names all who are in it",
+        ("conversation_not_found", _) => "`lineup setup conversation ID --agent A` makes one",
+        ("call_not_found", _) => "`lineup inspect calls` lists the calls",
+        (_, Some("clock_not_manual")) => "`lineup serve --clock manual` starts one with a clock to advance",
+        _ => return None,
+    })
+}
+
 impl From<Fault> for Failure {
     fn from(fault: Fault) -> Self {
-        Self::Refused { code: fault.code.to_string(), reason: fault.reason, message: fault.message }
+        let Fault { code, reason, message, pointer } = fault;
+        Self::Refused { code: code.to_string(), reason, pointer, message }
     }
 }
 
@@ -89,6 +117,7 @@ impl From<AgentError> for Failure {
             AgentError::NotAnAgent => Self::Refused {
                 code: "credential_unknown".to_owned(),
                 reason: None,
+                pointer: None,
                 message: "the credential is not one of an agent's".to_owned(),
             },
             other => Self::Unreachable(with_causes(&other)),

@@ -51,10 +51,7 @@ impl Printer {
             line(&failure.to_json().to_string());
             return;
         }
-        match failure {
-            Failure::Refused { code, .. } => eprintln!("lineup: refused ({code}): {failure}"),
-            _ => eprintln!("lineup: {failure}"),
-        }
+        eprintln!("lineup: {}", failure.to_words());
     }
 
     /// The text in bold.
@@ -94,13 +91,23 @@ impl Printer {
     fn row(&self, row: &Value) -> String {
         let fields = row.as_object().into_iter().flatten();
         let cells = fields.filter(|(_, value)| !value.is_null());
-        cells.map(|(name, value)| format!("{} {}", self.faint(name), plain(value))).collect::<Vec<_>>().join("  ")
+        cells.map(|(name, value)| format!("{} {}", self.faint(name), short(value))).collect::<Vec<_>>().join("  ")
     }
 }
 
 /// A value without the quotes of a text.
 pub fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// A value in a row, where an object or list that is long is cut; `--json` has it whole.
+fn short(value: &Value) -> String {
+    const LETTERS: usize = 100;
+    let text = plain(value);
+    match text.char_indices().nth(LETTERS) {
+        Some((end, _)) if value.is_object() || value.is_array() => format!("{}…", &text[..end]),
+        _ => text,
+    }
 }
 
 /// Writes a line at once, so that whoever reads a pipe sees it; a reader that has gone ends the

@@ -217,6 +217,45 @@ fn doctor_finds_a_served_folder_well_and_an_exposed_one_not() {
 }
 
 #[test]
+fn a_command_without_what_it_needs_prints_its_help_also_when_the_folder_is_in_the_environment() {
+    let world = World::empty();
+    for arguments in [&[][..], &["agent"], &["inspect"]] {
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_lineup"))
+            .args(arguments)
+            .env("LINEUP_DATA", world.path())
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.contains("Commands:") && said.contains("[env: LINEUP_DATA]"), "{arguments:?}: {said}");
+    }
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_lineup"))
+        .args(["doctor", "--json"])
+        .env("LINEUP_DATA", world.path())
+        .output()
+        .unwrap();
+    assert!(String::from_utf8(output.stdout).unwrap().contains(world.path().to_str().unwrap()));
+}
+
+#[test]
+fn a_refusal_says_where_and_what_to_do_next() {
+    let world = World::serving();
+    for (arguments, expected) in [
+        (
+            &["agent", "call", "pomodoro.start", r#"{"minutes": "20"}"#][..],
+            &["(at /minutes)", "lineup agent tools"][..],
+        ),
+        (&["agent", "call", "pomodoro.dance"], &["lineup agent tools"]),
+        (&["agent", "call", "pomodoro.start", "minutes=20"], &[r#"'{"minutes": 20}'"#]),
+        (&["agent", "tools", "--conversation", "nowhere"], &["lineup setup conversation"]),
+        (&["serve", "--listen", "7311"], &["127.0.0.1:7311"]),
+    ] {
+        let said = String::from_utf8(world.words(arguments).stderr).unwrap();
+        assert!(expected.iter().all(|words| said.contains(words)), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
 fn help_teaches_with_examples_and_hides_the_manual_clock() {
     let world = World::empty();
     let help = String::from_utf8(world.words(&["--help"]).stdout).unwrap();

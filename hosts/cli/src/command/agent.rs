@@ -28,8 +28,11 @@ pub async fn run(data: &DataDir, command: AgentCommand, printer: &Printer) -> Re
     match command {
         AgentCommand::Tools { who } => tools(data, &who, printer).await,
         AgentCommand::Call { tool, input, call_id, revision, who } => {
-            let input = json::decode(input.as_bytes(), limits::ENVELOPE_BYTES)
-                .map_err(|error| Failure::Usage(format!("the input is not JSON that LineUp takes: {error}")))?;
+            let input = json::decode(input.as_bytes(), limits::ENVELOPE_BYTES).map_err(|error| {
+                Failure::Usage(format!(
+                    "the input is not JSON that LineUp takes: {error}; write it in single quotes, such as '{{\"minutes\": 20}}'"
+                ))
+            })?;
             let options = CallOptions {
                 call_id: call_id.map(|id| id.parse().map_err(usage)).transpose()?,
                 revision: revision.as_deref().map(revision_of).transpose()?,

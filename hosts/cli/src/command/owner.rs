@@ -77,7 +77,10 @@ async fn enrol(data: &DataDir, agent: &str, printer: &Printer) -> Result<ExitCod
         drop(connect_async(request).await);
     }
     printer.say(&json!({ "kind": "set_up", "agent": agent }), || {
-        format!("agent {agent} has a credential; put it into a conversation with `lineup setup conversation main --agent {agent}`")
+        format!(
+            "agent {agent} has a credential; put it into a conversation beside those who are in it, such as \
+             `lineup setup conversation main --agent demo --agent {agent}`"
+        )
     });
     Ok(ExitCode::SUCCESS)
 }
