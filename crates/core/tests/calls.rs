@@ -467,3 +467,79 @@ fn dur_2_inventories_of_two_conversations_that_are_sent_again_are_two_messages()
     assert_ne!(ids[2], ids[0], "one id never names two messages");
     assert_eq!(ids[1], ids[0]);
 }
+
+#[test]
+fn dur_4_a_handler_that_runs_again_finds_the_session_data_as_it_was_and_does_not_diverge() {
+    let mut scene = up();
+    let instance = scene.instance("main", "notes").unwrap();
+    let call = scene.call("notes.add", "k1", json!({})).unwrap();
+    // A deterministic handler: read, add one, write, under the same step each time.
+    let run = |scene: &mut Scene, generation: u32| {
+        let read = ask(scene, &instance, Some((&call, generation)), MiniAppRequest::ReadSession).unwrap();
+        let Answer::MiniApp(MiniAppAnswer::Session { revision, data }) = read else { panic!("{read:?}") };
+        let count = data["count"].as_u64().unwrap_or(0) + 1;
+        let step = Some(Step("session.write#1".into()));
+        let write = MiniAppRequest::WriteSession { step, base_revision: revision, data: json!({ "count": count }) };
+        ask(scene, &instance, Some((&call, generation)), write).unwrap()
+    };
+    assert_eq!(run(&mut scene, 1), Answer::MiniApp(MiniAppAnswer::Written { revision: 1 }));
+    scene.put(Input::Recovered { manifests: vec![notes()] }).unwrap();
+    assert_eq!(run(&mut scene, 2), Answer::MiniApp(MiniAppAnswer::Written { revision: 1 }));
+    complete(&mut scene, &call, 2, json!({ "done": true })).unwrap();
+    assert_eq!(scene.words("k1"), ["accepted", "completed"]);
+    let read = ask(&mut scene, &instance, None, MiniAppRequest::ReadSession).unwrap();
+    assert_eq!(read, Answer::MiniApp(MiniAppAnswer::Session { revision: 1, data: json!({ "count": 1 }) }));
+}
+
+#[test]
+fn uia_1_what_an_actions_handler_writes_becomes_durable_when_it_is_done_and_runs_again_from_the_beginning() {
+    let action = lineup_model::manifest::UiAction {
+        method: id("mark"),
+        description: "Marks it.".into(),
+        input_schema: lineup_model::schema::Schema::empty_object(),
+        confirm: false,
+    };
+    let mut marks = Manifest::clone(&notes());
+    marks.app_scope = id("chat");
+    marks.tools = vec![];
+    marks.ui_actions = vec![action];
+    let marks = Arc::new(marks.sealed().unwrap());
+    let mut scene = Scene::new(vec![marks.clone()]);
+    scene
+        .put(Input::UiAction(lineup_core::workspace::input::UiActionInput {
+            session: id("tab"),
+            view: lineup_core::workspace::input::View::Interact(id("main")),
+            action_id: id("click"),
+            method: id("mark"),
+            input: Arc::new(json!({})),
+        }))
+        .unwrap();
+    let instance = scene.instance("main", "chat").unwrap();
+    let as_handler = |scene: &mut Scene, generation: u32, request: MiniAppRequest| {
+        let work = Some(Work::Action { action: id("click"), generation: Generation(generation) });
+        let from = MiniAppContext { work, ..context(scene, &instance, None) };
+        scene.put(Input::MiniApp(MiniAppInput { from, request }))
+    };
+    let run = |scene: &mut Scene, generation: u32| {
+        let read = as_handler(scene, generation, MiniAppRequest::ReadSession).unwrap();
+        let Answer::MiniApp(MiniAppAnswer::Session { revision, data }) = read else { panic!("{read:?}") };
+        let count = data["count"].as_u64().unwrap_or(0) + 1;
+        let step = Some(Step("session.write#1".into()));
+        let write = MiniAppRequest::WriteSession { step, base_revision: revision, data: json!({ "count": count }) };
+        as_handler(scene, generation, write).unwrap()
+    };
+    assert_eq!(run(&mut scene, 1), Answer::MiniApp(MiniAppAnswer::Written { revision: 1 }));
+    let outside = ask(&mut scene, &instance, None, MiniAppRequest::ReadSession).unwrap();
+    assert_eq!(outside, Answer::MiniApp(MiniAppAnswer::Session { revision: 0, data: json!({}) }));
+    scene.put(Input::Recovered { manifests: vec![marks] }).unwrap();
+    assert_eq!(run(&mut scene, 2), Answer::MiniApp(MiniAppAnswer::Written { revision: 1 }));
+    let done = |generation| MiniAppRequest::ActionDone {
+        action: id("click"),
+        generation: Generation(generation),
+        fault: None,
+    };
+    assert_eq!(as_handler(&mut scene, 1, done(1)).unwrap_err().fault.reason.as_deref(), Some("stale_delivery"));
+    as_handler(&mut scene, 2, done(2)).unwrap();
+    let read = ask(&mut scene, &instance, None, MiniAppRequest::ReadSession).unwrap();
+    assert_eq!(read, Answer::MiniApp(MiniAppAnswer::Session { revision: 1, data: json!({ "count": 1 }) }));
+}

@@ -415,3 +415,36 @@ fn call_9_a_focus_of_a_whole_day_ends_at_its_deadline_and_leaves_no_alarm_behind
     assert_eq!(scene.result("k1")["status"], "completed");
     assert_eq!(scene.workspace.next_alarm(), None, "nothing is left that time could ring for");
 }
+
+#[test]
+fn act_2_an_instance_that_kept_the_foreground_over_a_restart_is_confirmed_anew_before_time_starts() {
+    let mut scene = Scene::focusing(20);
+    scene.advance(20 * MINUTE);
+    let instance = scene.instance("main", "pomodoro").expect("what ended stays in view");
+    // While the Host that confirmed it still shows it, the next focus starts at once.
+    scene.call("pomodoro.start", "seen", json!({ "minutes": 1 })).unwrap();
+    assert_eq!(scene.words("seen"), ["accepted", "started"]);
+    scene.advance(MINUTE);
+
+    for blind in ["nobody", "hidden"] {
+        if blind == "nobody" {
+            scene.host("tab", Report::Disconnected);
+        } else {
+            scene.host("tab", Report::Connected { visible: true });
+            scene.host("tab", Report::Visible(false));
+        }
+        scene.call("pomodoro.start", blind, json!({ "minutes": 1 })).unwrap();
+        assert_eq!(scene.words(blind), ["starting"], "{blind} can see it");
+        assert_eq!(scene.workspace.operations().count(), 0);
+        scene.advance(10_000);
+        assert_eq!(scene.result(blind)["status"], "not_started", "{blind}");
+        assert_eq!(scene.workspace.focus().top(), Some(&instance), "what has the focus keeps it");
+    }
+
+    scene.host("tab", Report::Connected { visible: true });
+    scene.host("tab", Report::SurfaceReady { instance });
+    scene.call("pomodoro.start", "again", json!({ "minutes": 1 })).unwrap();
+    assert_eq!(scene.words("again"), ["starting"]);
+    scene.confirm();
+    assert_eq!(scene.words("again"), ["starting", "started"]);
+}

@@ -95,6 +95,14 @@ pub struct Step {
     pub answer: Value,
 }
 
+impl Step {
+    /// Whether it was a write of session data: that is staged until the work is done.
+    #[must_use]
+    pub fn is_staged(&self) -> bool {
+        self.answer.get("revision").is_some()
+    }
+}
+
 /// A write that becomes durable with the call's outcome, or not at all (CALL-6).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Staged {

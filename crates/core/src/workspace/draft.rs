@@ -10,7 +10,7 @@ use lineup_model::{
 use serde_json::Value;
 
 use super::{
-    Workspace,
+    AppProcess, Workspace,
     change_set::{ChangeSet, Document, EntryChange, EntryKey, Kept, Volatile},
     decision::{Answer, Decision},
 };
@@ -264,6 +264,12 @@ impl Draft {
             let mut call = Call::clone(&call);
             if let CallState::Running { generation, .. } = state {
                 call.attempts = generation.0;
+                if generation.0 > 1 {
+                    // Runs from the beginning: what it staged was never done, and what it reads is
+                    // what the first run read (DUR-4).
+                    call.staged = None;
+                    call.steps.retain(|_, step| !step.is_staged());
+                }
             }
             call.state = state.clone();
             let messages = self.receipts(&mut call, stage);
@@ -399,10 +405,19 @@ impl Draft {
         if before != after {
             if let Some(before) = before {
                 self.move_instance(&before, InstanceInput::Covered);
+                self.seen_in_front(&before, false);
             }
             if let Some(after) = after {
                 self.move_instance(&after, InstanceInput::Raised);
             }
+        }
+    }
+
+    /// Whether a Host that someone sees has this instance in the foreground.
+    pub(super) fn seen_in_front(&mut self, id: &InstanceId, confirmed: bool) {
+        let process = self.workspace.process(id);
+        if process.confirmed != confirmed && self.workspace.instances.contains_key(id) {
+            self.volatile(Volatile::App(id.clone(), AppProcess { confirmed, ..process }));
         }
     }
 

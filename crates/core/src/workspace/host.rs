@@ -1,7 +1,7 @@
 //! The Hosts' entry and the user's: intents, reports, UI Actions, and what hosting adapters and
 //! AppServer report (UIA-*, HST-*).
 
-use lineup_model::{ActivationId, ErrorCode, Generation, InstanceId, limits, message::Fault};
+use lineup_model::{ActivationId, ErrorCode, Generation, HostSessionId, InstanceId, limits, message::Fault};
 use serde_json::json;
 
 use super::{
@@ -76,6 +76,7 @@ impl Workspace {
             accepted: facts.now,
             generation: Generation(1),
             steps: std::collections::BTreeMap::new(),
+            staged: None,
         });
         Ok(draft.done())
     }
@@ -125,12 +126,14 @@ impl Workspace {
                     None => FocusStack::cleared(),
                 };
                 draft.focus(stack);
+                draft.seen_by(&asked.session);
             }
             Intent::Back => {
                 if let Some(top) = top {
                     draft.left(&top);
                     let stack = draft.workspace.focus.without(&top);
                     draft.focus(stack);
+                    draft.seen_by(&asked.session);
                 }
             }
             Intent::Close { instance } => {
@@ -295,6 +298,17 @@ impl Draft {
             .collect();
         for id in confirmed {
             self.volatile(Volatile::Reported(id, Reported::default()));
+        }
+        if let Some(top) = self.workspace.focus.top().cloned() {
+            self.seen_in_front(&top, false);
+        }
+    }
+
+    /// The user brought what is in front there, in a session that shows it.
+    fn seen_by(&mut self, session: &HostSessionId) {
+        let visible = self.workspace.hosts.get(session).is_some_and(|host| host.visible);
+        if let (true, Some(top)) = (visible, self.workspace.focus.top().cloned()) {
+            self.seen_in_front(&top, true);
         }
     }
 

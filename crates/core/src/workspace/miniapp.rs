@@ -45,6 +45,24 @@ enum Writer {
     Free,
 }
 
+/// Where a write of session data waits until the work is done.
+enum Staging {
+    Call(CallKey),
+    Action(Seq),
+    /// Nowhere: it is made at once.
+    None,
+}
+
+impl Writer {
+    fn stage(&self) -> Staging {
+        match self {
+            Self::Call(call) => Staging::Call(call.key().clone()),
+            Self::Action(action) => Staging::Action(action.seq),
+            Self::Free => Staging::None,
+        }
+    }
+}
+
 impl Workspace {
     pub(super) fn decide_miniapp(&self, asked: &MiniAppInput, facts: Facts<'_>) -> Decided {
         let origin = Origin::new(Source::Miniapp, asked.from.app_scope.as_str());
@@ -92,9 +110,9 @@ impl Workspace {
             MiniAppRequest::WriteSession { step, base_revision, data } => {
                 let writer = self.writer(&asked.from, &instance).map_err(refuse)?;
                 let request = Digest::of(&json!({ "base_revision": base_revision, "data": data }));
-                let call = if let Writer::Call(call) = &writer { Some(call.key().clone()) } else { None };
+                let stage = writer.stage();
                 write(draft, writer, step.as_ref(), &request, |draft| {
-                    write_session(draft, &instance, call.as_ref(), *base_revision, data)
+                    write_session(draft, &instance, &stage, *base_revision, data)
                 })
             }
             MiniAppRequest::RequestForeground { step } => {
@@ -241,8 +259,17 @@ impl Workspace {
         };
         match action::decide(open.generation, ActionInput::Finish(generation)) {
             action::Transition::Final => {
-                draft.end_action(&open, fault);
-                Ok(draft.answered(Answer::MiniApp(MiniAppAnswer::Done)))
+                // What was staged is made with the end, or dropped with a failure.
+                let lost = match (&open.staged, fault) {
+                    (Some(staged), None) if revision(&draft, instance) == staged.base_revision => {
+                        store(&mut draft, instance, staged.base_revision + 1, &staged.data);
+                        None
+                    }
+                    (Some(_), None) => Some(conflict()),
+                    (Some(_) | None, _) => None,
+                };
+                draft.end_action(&open, fault.or(lost.as_ref()));
+                Ok(draft.answered(lost.map_or(Answer::MiniApp(MiniAppAnswer::Done), Answer::Refused)))
             }
             action::Transition::Stale | action::Transition::Delivered(_) | action::Transition::Exhausted => {
                 Err(Rejected::of(draft.origin().clone(), stale()))
@@ -286,9 +313,12 @@ impl Workspace {
 
     fn read_session(&self, from: &MiniAppContext, instance: &Instance, facts: Facts<'_>) -> MiniAppAnswer {
         // A handler sees what it has staged.
-        if let Some(Work::Call { call, .. }) = &from.work
-            && let Some(staged) = self.call(call).and_then(|call| call.staged.as_ref())
-        {
+        let staged = match &from.work {
+            Some(Work::Call { call, .. }) => self.call(call).and_then(|call| call.staged.clone()),
+            Some(Work::Action { action, .. }) => self.own_action(instance, action).and_then(|open| open.staged.clone()),
+            None => None,
+        };
+        if let Some(staged) = staged {
             return MiniAppAnswer::Session { revision: staged.base_revision + 1, data: staged.data.as_ref().clone() };
         }
         match facts.fetched.documents.get(&instance.session) {
@@ -485,11 +515,12 @@ fn report(draft: &mut Draft, call: &Call, progress: &Progress) -> Result<MiniApp
     Ok(MiniAppAnswer::Done)
 }
 
-/// Writes session data: at once outside a call, staged on the call's outcome inside one.
+/// Writes session data: at once outside a handler, staged until the work is done inside one. The
+/// last write counts, on the revision that the first one saw.
 fn write_session(
     draft: &mut Draft,
     instance: &Instance,
-    call: Option<&CallKey>,
+    staging: &Staging,
     base_revision: u64,
     data: &Value,
 ) -> Result<MiniAppAnswer, Fault> {
@@ -504,22 +535,35 @@ fn write_session(
     }
     let stored = revision(draft, instance);
     let data = Arc::new(data.clone());
-    let Some(call) = call.and_then(|key| draft.call(key)) else {
-        if stored != base_revision {
-            return Err(conflict());
-        }
-        store(draft, instance, stored + 1, &data);
-        return Ok(MiniAppAnswer::Written { revision: stored + 1 });
+    let staged = |before: Option<&Staged>| {
+        let first = before.map_or(stored, |staged| staged.base_revision);
+        let seen = before.map_or(stored, |staged| staged.base_revision + 1);
+        if seen == base_revision { Ok(Staged { base_revision: first, data: data.clone() }) } else { Err(conflict()) }
     };
-    let seen = call.staged.as_ref().map_or(stored, |staged| staged.base_revision + 1);
-    if seen != base_revision {
-        return Err(conflict());
-    }
-    let base_revision = call.staged.as_ref().map_or(stored, |staged| staged.base_revision);
-    let mut call = Call::clone(&call);
-    call.staged = Some(Staged { base_revision, data });
-    draft.put_call(call);
-    Ok(MiniAppAnswer::Written { revision: base_revision + 1 })
+    let revision = match staging {
+        Staging::Call(key) => {
+            let mut call = Call::clone(&*draft.call(key).ok_or_else(not_yours)?);
+            let staged = staged(call.staged.as_ref())?;
+            let revision = staged.base_revision + 1;
+            call.staged = Some(staged);
+            draft.put_call(call);
+            revision
+        }
+        Staging::Action(seq) => {
+            let mut action = Action::clone(draft.workspace.actions.get(seq).ok_or_else(not_yours)?);
+            let staged = staged(action.staged.as_ref())?;
+            let revision = staged.base_revision + 1;
+            action.staged = Some(staged);
+            draft.put_action(action);
+            revision
+        }
+        Staging::None => {
+            staged(None)?;
+            store(draft, instance, stored + 1, &data);
+            stored + 1
+        }
+    };
+    Ok(MiniAppAnswer::Written { revision })
 }
 
 fn revision(draft: &Draft, instance: &Instance) -> u64 {

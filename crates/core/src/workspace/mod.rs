@@ -64,6 +64,9 @@ pub struct AppProcess {
     pub stopped: bool,
     /// Whether its Surface has done the handshake.
     pub surface_ready: bool,
+    /// Whether a Host that someone sees has confirmed it in the foreground, and it stayed there
+    /// (ACT-2). A restart asks again.
+    pub confirmed: bool,
 }
 
 /// One user's live state: what is live, not what ever was. A clone is a snapshot and costs

@@ -140,10 +140,16 @@ impl Draft {
         if let Some(activation) = self.workspace.activating.get(&instance.id) {
             return Way::Wait(activation.as_ref().clone(), instance.id.clone());
         }
+        let seen = self.workspace.process(&instance.id).confirmed;
         match instance.state {
-            InstanceState::Foreground => Way::Run(instance),
-            InstanceState::Background if !wants_foreground => Way::Run(instance),
-            InstanceState::Background | InstanceState::Suspended | InstanceState::Starting => {
+            InstanceState::Foreground | InstanceState::Background if !wants_foreground => Way::Run(instance),
+            InstanceState::Foreground if seen => Way::Run(instance),
+            // One that is in front, and nobody confirmed that since the Runtime came up, is
+            // confirmed for this attempt (ACT-2).
+            InstanceState::Foreground
+            | InstanceState::Background
+            | InstanceState::Suspended
+            | InstanceState::Starting => {
                 if wants_foreground && self.foreground_is_bound(Some(&instance.id)) {
                     return Way::NeedsYou;
                 }
@@ -283,6 +289,7 @@ impl Draft {
         if activation.foreground {
             let stack = self.workspace.focus.raised(&activation.instance);
             self.focus(stack);
+            self.seen_in_front(&activation.instance, true);
         }
         for key in waiting {
             self.proceed(&key, Some(&activation.cause));
