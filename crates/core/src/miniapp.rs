@@ -106,7 +106,7 @@ pub enum MiniAppRequest {
     ListOperations,
     /// Reads the session data (SES-1). Answer: [`MiniAppAnswer::Session`].
     ReadSession,
-    /// Replaces the session data: at once outside a handler, with the end of the work inside one (CALL-6). Answer: [`MiniAppAnswer::Written`].
+    /// Replaces the session data: with the outcome inside a call's handler (CALL-6), at once elsewhere. Answer: [`MiniAppAnswer::Written`].
     WriteSession {
         /// The key of the write.
         step: Option<Step>,

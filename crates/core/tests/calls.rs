@@ -492,7 +492,7 @@ fn dur_4_a_handler_that_runs_again_finds_the_session_data_as_it_was_and_does_not
 }
 
 #[test]
-fn uia_1_what_an_actions_handler_writes_becomes_durable_when_it_is_done_and_runs_again_from_the_beginning() {
+fn uia_1_what_an_actions_handler_writes_is_made_at_once_and_once_also_when_it_runs_again() {
     let action = lineup_model::manifest::UiAction {
         method: id("mark"),
         description: "Marks it.".into(),
@@ -530,7 +530,7 @@ fn uia_1_what_an_actions_handler_writes_becomes_durable_when_it_is_done_and_runs
     };
     assert_eq!(run(&mut scene, 1), Answer::MiniApp(MiniAppAnswer::Written { revision: 1 }));
     let outside = ask(&mut scene, &instance, None, MiniAppRequest::ReadSession).unwrap();
-    assert_eq!(outside, Answer::MiniApp(MiniAppAnswer::Session { revision: 0, data: json!({}) }));
+    assert_eq!(outside, Answer::MiniApp(MiniAppAnswer::Session { revision: 1, data: json!({ "count": 1 }) }));
     scene.put(Input::Recovered { manifests: vec![marks] }).unwrap();
     assert_eq!(run(&mut scene, 2), Answer::MiniApp(MiniAppAnswer::Written { revision: 1 }));
     let done = |generation| MiniAppRequest::ActionDone {

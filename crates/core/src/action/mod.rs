@@ -6,10 +6,7 @@ use lineup_model::{ActionId, AppScope, ConversationId, Generation, InstanceId, I
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{
-    Seq,
-    call::{Staged, Step},
-};
+use crate::{Seq, call::Step};
 
 /// An accepted UI Action that has not ended. It is executed once and survives a crash like a call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,19 +32,6 @@ pub struct Action {
     /// Keyed writes so far (DUR-4).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub steps: BTreeMap<Arc<str>, Step>,
-    /// The session-data write that waits until it is done.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub staged: Option<Staged>,
-}
-
-impl Action {
-    /// The action as it is handed over again: from the beginning, without what was staged (DUR-4).
-    #[must_use]
-    pub fn again(&self, generation: Generation) -> Self {
-        let mut again = Self { generation, staged: None, ..self.clone() };
-        again.steps.retain(|_, step| !step.is_staged());
-        again
-    }
 }
 
 /// What can happen to an unfinished UI Action.

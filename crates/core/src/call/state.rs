@@ -96,9 +96,9 @@ pub struct Step {
 }
 
 impl Step {
-    /// Whether it was a write of session data: that is staged until the work is done.
+    /// Whether it was a write of session data.
     #[must_use]
-    pub fn is_staged(&self) -> bool {
+    pub fn is_session_write(&self) -> bool {
         self.answer.get("revision").is_some()
     }
 }

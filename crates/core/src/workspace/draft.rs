@@ -268,7 +268,7 @@ impl Draft {
                     // Runs from the beginning: what it staged was never done, and what it reads is
                     // what the first run read (DUR-4).
                     call.staged = None;
-                    call.steps.retain(|_, step| !step.is_staged());
+                    call.steps.retain(|_, step| !step.is_session_write());
                 }
             }
             call.state = state.clone();

@@ -76,7 +76,6 @@ impl Workspace {
             accepted: facts.now,
             generation: Generation(1),
             steps: std::collections::BTreeMap::new(),
-            staged: None,
         });
         Ok(draft.done())
     }

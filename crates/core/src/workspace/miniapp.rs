@@ -48,7 +48,6 @@ enum Writer {
 /// Where a write of session data waits until the work is done.
 enum Staging {
     Call(CallKey),
-    Action(Seq),
     /// Nowhere: it is made at once.
     None,
 }
@@ -57,8 +56,7 @@ impl Writer {
     fn stage(&self) -> Staging {
         match self {
             Self::Call(call) => Staging::Call(call.key().clone()),
-            Self::Action(action) => Staging::Action(action.seq),
-            Self::Free => Staging::None,
+            Self::Action(_) | Self::Free => Staging::None,
         }
     }
 }
@@ -259,17 +257,8 @@ impl Workspace {
         };
         match action::decide(open.generation, ActionInput::Finish(generation)) {
             action::Transition::Final => {
-                // What was staged is made with the end, or dropped with a failure.
-                let lost = match (&open.staged, fault) {
-                    (Some(staged), None) if revision(&draft, instance) == staged.base_revision => {
-                        store(&mut draft, instance, staged.base_revision + 1, &staged.data);
-                        None
-                    }
-                    (Some(_), None) => Some(conflict()),
-                    (Some(_) | None, _) => None,
-                };
-                draft.end_action(&open, fault.or(lost.as_ref()));
-                Ok(draft.answered(lost.map_or(Answer::MiniApp(MiniAppAnswer::Done), Answer::Refused)))
+                draft.end_action(&open, fault);
+                Ok(draft.answered(Answer::MiniApp(MiniAppAnswer::Done)))
             }
             action::Transition::Stale | action::Transition::Delivered(_) | action::Transition::Exhausted => {
                 Err(Rejected::of(draft.origin().clone(), stale()))
@@ -313,12 +302,9 @@ impl Workspace {
 
     fn read_session(&self, from: &MiniAppContext, instance: &Instance, facts: Facts<'_>) -> MiniAppAnswer {
         // A handler sees what it has staged.
-        let staged = match &from.work {
-            Some(Work::Call { call, .. }) => self.call(call).and_then(|call| call.staged.clone()),
-            Some(Work::Action { action, .. }) => self.own_action(instance, action).and_then(|open| open.staged.clone()),
-            None => None,
-        };
-        if let Some(staged) = staged {
+        if let Some(Work::Call { call, .. }) = &from.work
+            && let Some(staged) = self.call(call).and_then(|call| call.staged.as_ref())
+        {
             return MiniAppAnswer::Session { revision: staged.base_revision + 1, data: staged.data.as_ref().clone() };
         }
         match facts.fetched.documents.get(&instance.session) {
@@ -366,7 +352,10 @@ fn write(
             return Err(Rejected::of(draft.origin().clone(), fault));
         }
         if let Some(recorded) = steps.get(name.as_str()) {
-            if recorded.request == *request {
+            // What a UI Action wrote of session data was made at once. Running again it reads what it
+            // wrote itself, and so writes something else: the step has happened, and happens once.
+            let happened = matches!(writer, Writer::Action(_)) && recorded.is_session_write();
+            if recorded.request == *request || happened {
                 return Ok(draft.answered(Answer::MiniApp(recall(&recorded.answer))));
             }
             let fault = Fault::new(
@@ -515,8 +504,8 @@ fn report(draft: &mut Draft, call: &Call, progress: &Progress) -> Result<MiniApp
     Ok(MiniAppAnswer::Done)
 }
 
-/// Writes session data: at once outside a handler, staged until the work is done inside one. The
-/// last write counts, on the revision that the first one saw.
+/// Writes session data: staged on the outcome inside a call's handler, at once elsewhere. The last
+/// write of a handler counts, on the revision that its first one saw.
 fn write_session(
     draft: &mut Draft,
     instance: &Instance,
@@ -547,14 +536,6 @@ fn write_session(
             let revision = staged.base_revision + 1;
             call.staged = Some(staged);
             draft.put_call(call);
-            revision
-        }
-        Staging::Action(seq) => {
-            let mut action = Action::clone(draft.workspace.actions.get(seq).ok_or_else(not_yours)?);
-            let staged = staged(action.staged.as_ref())?;
-            let revision = staged.base_revision + 1;
-            action.staged = Some(staged);
-            draft.put_action(action);
             revision
         }
         Staging::None => {

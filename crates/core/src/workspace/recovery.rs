@@ -95,7 +95,7 @@ impl Draft {
             match action::decide(open.generation, ActionInput::Deliver) {
                 action::Transition::Delivered(generation) => {
                     self.record(Happened::ActionDelivered, open.id.as_str(), None);
-                    self.put_action(open.again(generation));
+                    self.put_action(Action { generation, ..Action::clone(&open) });
                 }
                 action::Transition::Exhausted => {
                     let fault = Fault::new(

@@ -101,7 +101,6 @@ fn everything() -> ChangeSet {
         generation: Generation(1),
         steps: [("write".into(), lineup_core::call::Step { request: Digest::of_bytes(b"w"), answer: json!(1.5) })]
             .into(),
-        staged: None,
     })));
     change.activations.push(Kept::Put(Arc::new(Activation {
         id: Seq(1).activation_id(),
