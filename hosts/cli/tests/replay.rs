@@ -312,7 +312,11 @@ async fn call_11_an_open_call_of_a_miniapp_that_is_left_out_is_rejected_once_and
         }
         // The outcome itself may come before the answer to the repeat; they are one message.
         let mut wire = Wire::open(&world).await;
-        let first = wire.ask(&resent(&call, "m2")).await;
+        let mut first = wire.ask(&resent(&call, "m2")).await;
+        while first.json()["stage"].is_string() {
+            // A receipt that AppServer had not been told is here comes once more (DUR-2).
+            first = wire.answer().await;
+        }
         let second = wire.ask(&resent(&call, "m3")).await;
         assert_eq!(first, second);
         let outcome = first.json();
