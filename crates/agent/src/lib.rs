@@ -290,9 +290,9 @@ impl Agent {
         // The codec that the Runtime uses has the last word on what may be sent.
         decode_request(&bytes).map_err(|malformed| AgentError::Malformed(malformed.fault))?;
         let pending = Pending { conversation: conversation.clone(), bytes, waiting };
-        let message = self.inner.state.open(id, pending)?;
+        let (connection, message) = self.inner.state.open(id, pending)?;
         // Without a connection this is dropped here, and sent once there is one.
-        self.inner.link.send(vec![message]).await.map_err(AgentError::Link)
+        self.inner.link.send(connection, vec![message]).await.map_err(AgentError::Link)
     }
 }
 

@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use lineup_link::Outgoing;
+use lineup_link::{Connection, Outgoing};
 use lineup_model::{
     CallId, ConversationId, ErrorCode, Inventory, MessageId,
     message::{AgentBody, AgentMessage, Fault, Refusal},
@@ -69,6 +69,8 @@ pub(crate) struct State(Mutex<Known>);
 #[derive(Default)]
 struct Known {
     ended: bool,
+    /// The connection on which everything open was sent.
+    on: Connection,
     joined: BTreeSet<ConversationId>,
     inventories: BTreeMap<ConversationId, (u64, Arc<Inventory>)>,
     requests: BTreeMap<MessageId, Request>,
@@ -131,8 +133,8 @@ impl State {
         self.known().incoming.clone()
     }
 
-    /// Registers a request; returns the message to send.
-    pub fn open(&self, id: MessageId, pending: Pending) -> Result<Outgoing, AgentError> {
+    /// Registers a request; returns the message to send, and on which connection.
+    pub fn open(&self, id: MessageId, pending: Pending) -> Result<(Connection, Outgoing), AgentError> {
         let mut known = self.known();
         if known.ended {
             return Err(AgentError::Link(lineup_link::LinkError::Closed));
@@ -142,7 +144,7 @@ impl State {
         }
         let message = outgoing(&id, &pending);
         known.open(id, pending);
-        Ok(message)
+        Ok((known.on, message))
     }
 
     /// Nobody follows the call with this handle any more.
@@ -161,8 +163,9 @@ impl State {
 
     /// What is to be sent on a new connection: joins first, then every open request, oldest first,
     /// byte for byte as before.
-    pub fn resend(&self) -> Vec<Outgoing> {
+    pub fn resend(&self, on: Connection) -> Vec<Outgoing> {
         let mut known = self.known();
+        known.on = on;
         let asked: BTreeSet<ConversationId> = known
             .requests
             .values()

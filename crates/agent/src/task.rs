@@ -26,10 +26,10 @@ async fn listen(inner: &Inner, identity: &mut Option<oneshot::Sender<AgentId>>) 
             Err(error) => return AgentError::Link(error),
         };
         match event {
-            Event::Connected { identity: Party::Runtime } => return AgentError::NotAnAgent,
-            Event::Connected { identity: Party::Agent(id) } => {
+            Event::Connected { identity: Party::Runtime, .. } => return AgentError::NotAnAgent,
+            Event::Connected { connection, identity: Party::Agent(id) } => {
                 inner.connection.send_replace(Connection::Up);
-                if let Err(error) = inner.link.send(inner.state.resend()).await {
+                if let Err(error) = inner.link.send(connection, inner.state.resend(connection)).await {
                     return AgentError::Link(error);
                 }
                 if let Some(identity) = identity.take() {

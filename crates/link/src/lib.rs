@@ -12,10 +12,7 @@ mod session;
 
 use std::{
     fmt,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicU32, Ordering},
-    },
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
@@ -58,6 +55,24 @@ impl Options {
 impl fmt::Debug for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Options").field("url", &self.url).finish_non_exhaustive()
+    }
+}
+
+/// Names one connection of a link. A later one is greater.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Connection(u32);
+
+impl Connection {
+    /// The connection as a number, and back with [`Connection::from_number`].
+    #[must_use]
+    pub const fn number(self) -> u32 {
+        self.0
+    }
+
+    /// The connection with this number. Number 0 is none that ever stands.
+    #[must_use]
+    pub const fn from_number(number: u32) -> Self {
+        Self(number)
     }
 }
 
@@ -107,6 +122,8 @@ pub struct Outgoing {
 pub enum Event {
     /// The relay is reachable. Whatever it has not acknowledged is to be sent again, in order.
     Connected {
+        /// For [`Link::send`].
+        connection: Connection,
         /// Who we are, as the relay says.
         identity: Party,
     },
@@ -167,9 +184,6 @@ pub struct Link {
 /// What the caller and the task share.
 #[derive(Default)]
 struct Shared {
-    /// The connection that the consumer has heard of; 0 while it believes there is none. What is
-    /// sent belongs to that connection: on another one it would overtake what is sent again there.
-    heard: AtomicU32,
     end: Mutex<Option<LinkError>>,
 }
 
@@ -180,7 +194,7 @@ impl Shared {
 }
 
 enum Command {
-    Send { connection: u32, messages: Vec<Outgoing> },
+    Send { connection: Connection, messages: Vec<Outgoing> },
     Acknowledge(Vec<Token>),
 }
 
@@ -204,24 +218,16 @@ impl Link {
     /// When the link can never connect again.
     pub async fn next(&self) -> Result<Event, LinkError> {
         let event = self.events.lock().await.recv().await;
-        match event {
-            None => Err(self.shared.end()),
-            Some(Event::Connected { identity }) => {
-                // Connections are counted by both ends, and every one is announced.
-                self.shared.heard.fetch_add(1, Ordering::SeqCst);
-                Ok(Event::Connected { identity })
-            }
-            Some(event) => Ok(event),
-        }
+        event.ok_or_else(|| self.shared.end())
     }
 
-    /// Hands messages to the connection, in this order. Without one they are dropped: they are to
-    /// be sent again after [`Event::Connected`]. Waits while the connection is slow.
+    /// Hands messages to this connection, in this order. If it is not the one that stands they are
+    /// dropped: on a newer one they would overtake what is sent again there, after its
+    /// [`Event::Connected`]. Waits while the connection is slow.
     ///
     /// # Errors
     /// As [`Link::next`].
-    pub async fn send(&self, messages: Vec<Outgoing>) -> Result<(), LinkError> {
-        let connection = self.shared.heard.load(Ordering::SeqCst);
+    pub async fn send(&self, connection: Connection, messages: Vec<Outgoing>) -> Result<(), LinkError> {
         self.command(Command::Send { connection, messages }).await
     }
 

@@ -27,7 +27,7 @@ use tokio_tungstenite::{
     },
 };
 
-use crate::{Command, Event, LinkError, Options, Shared, Token};
+use crate::{Command, Connection, Event, LinkError, Options, Shared, Token};
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
@@ -69,7 +69,7 @@ pub(crate) async fn keep_up(
             Ok((socket, identity)) => {
                 connection += 1;
                 let since = Instant::now();
-                if events.send(Event::Connected { identity }).await.is_err() {
+                if events.send(Event::Connected { connection: Connection(connection), identity }).await.is_err() {
                     return;
                 }
                 let reason = talk(socket, connection, options.idle, &events, &mut commands).await;
@@ -219,13 +219,13 @@ async fn feed(
     command: Command,
 ) -> Result<(), tungstenite::Error> {
     match command {
-        Command::Send { connection: meant, messages } if meant == connection => {
+        Command::Send { connection: meant, messages } if meant == Connection(connection) => {
             for message in messages {
                 let frame = ClientFrame::Send { id: message.id, to: message.to };
                 sink.feed(Message::binary(frame.encode(&message.payload))).await?;
             }
         }
-        // Handed over before the consumer heard of this connection: it will be sent again.
+        // Meant for a connection that is gone: it will be sent again.
         Command::Send { .. } => {}
         Command::Acknowledge(tokens) => {
             for token in tokens.into_iter().filter_map(|token| token.on(connection)) {

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use lineup_core::{Answer, Input, Rejected, Workspace, workspace::facts::Fetched};
 use lineup_failpoint::{Point, hit};
 use lineup_model::{WorkspaceId, message::AgentBody};
-use lineup_ports::outbound::{Clock, Committed, DeliveryToken, Store, StoreError};
+use lineup_ports::outbound::{Clock, Committed, Connection, DeliveryToken, Store, StoreError};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::{
@@ -28,8 +28,10 @@ pub(crate) enum Told {
     Input(Input, Option<oneshot::Sender<Result<Answer, Box<Rejected>>>>),
     /// An envelope was decoded; its delivery is acknowledged once it is settled.
     Envelope { input: Input, message: lineup_model::MessageId, token: DeliveryToken },
-    /// AppServer is reachable again: everything in the outbox is to be sent.
-    Connected,
+    /// AppServer is reachable on this connection: everything in the outbox is to be sent there.
+    Connected(Connection),
+    /// There is room again for what was left to the outbox.
+    Room,
     /// Someone wants to look at what is durable.
     Look(oneshot::Sender<Glance>),
     /// The process is about to stop.
@@ -290,10 +292,11 @@ impl Actor {
                                 hit(Point::ActorEnvelopeOffered);
                                 waiters.insert(ticket, Waiter::Delivery { token, message, recipient, conversation });
                             }
-                            Told::Connected => {
+                            Told::Connected(connection) => {
                                 hit(Point::ActorResending);
-                                transport.send_all(engine.outbox());
+                                transport.connected(connection, engine.outbox());
                             }
+                            Told::Room => transport.send_all(engine.outbox()),
                             Told::Look(who) => {
                                 let _ = who.send(Glance {
                                     workspace: engine.durable().clone(),

@@ -2,7 +2,7 @@
 
 use std::sync::{
     Arc,
-    atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+    atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::Relaxed},
 };
 
 use lineup_core::{
@@ -12,7 +12,7 @@ use lineup_core::{
 };
 use lineup_failpoint::{Point, hit};
 use lineup_model::{AgentId, ConversationId, MessageId, message::Refusal};
-use lineup_ports::outbound::{Delivery, DeliveryToken, Outgoing, Transport, TransportEvent};
+use lineup_ports::outbound::{Connection, Delivery, DeliveryToken, Outgoing, Transport, TransportEvent};
 use lineup_wire::{RequestBody, decode_request};
 use tokio::sync::mpsc;
 use ulid::Ulid;
@@ -24,8 +24,8 @@ const BACKLOG: usize = 10_000;
 
 /// What the sending task is told.
 enum Out {
-    Messages(Vec<Addressed>),
-    Refusal(AgentId, ConversationId, Refusal),
+    Messages(Connection, Vec<Addressed>),
+    Refusal(Connection, AgentId, ConversationId, Refusal),
     Acknowledge(Vec<DeliveryToken>),
 }
 
@@ -34,6 +34,9 @@ enum Out {
 pub(crate) struct ToTransport {
     out: mpsc::UnboundedSender<Out>,
     waiting: Arc<AtomicUsize>,
+    /// The connection that has got the whole outbox. What is new goes there and nowhere else: on a
+    /// newer one it would go past what is to be sent again first (I47).
+    connection: Arc<AtomicU32>,
     /// Whether messages were left to the outbox: until all of it was sent again nothing goes past
     /// them (I47).
     behind: Arc<AtomicBool>,
@@ -51,20 +54,33 @@ impl ToTransport {
             let mut asked = false;
             let mut gulp = Vec::with_capacity(64);
             while orders.recv_many(&mut gulp, 64).await > 0 {
-                let mut messages = Vec::new();
+                let (mut on, mut messages) = (Connection::default(), Vec::new());
                 let mut acknowledged = Vec::new();
                 for order in gulp.drain(..) {
+                    if let Out::Messages(connection, _) | Out::Refusal(connection, ..) = &order
+                        && *connection > on
+                    {
+                        // What is left for an older one is sent again on this one.
+                        messages.clear();
+                        on = *connection;
+                    }
                     match order {
-                        Out::Messages(all) => {
+                        Out::Messages(connection, all) => {
                             counted.fetch_sub(all.len(), Relaxed);
+                            if connection < on {
+                                continue;
+                            }
                             messages.extend(all.into_iter().map(|sent| Outgoing {
                                 id: sent.message.id.clone(),
                                 recipient: sent.recipient,
                                 payload: lineup_wire::encode(&sent.message),
                             }));
                         }
-                        Out::Refusal(recipient, conversation, refusal) => {
+                        Out::Refusal(connection, recipient, conversation, refusal) => {
                             counted.fetch_sub(1, Relaxed);
+                            if connection < on {
+                                continue;
+                            }
                             let id = refusal_id();
                             let payload = lineup_wire::encode_refusal(&id, &conversation, &refusal);
                             messages.push(Outgoing { id, recipient, payload });
@@ -74,7 +90,7 @@ impl ToTransport {
                 }
                 if !messages.is_empty() {
                     hit(Point::GateEncoded);
-                    if let Err(error) = transport.send(messages).await {
+                    if let Err(error) = transport.send(on, messages).await {
                         tracing::error!(%error, "the transport is closed");
                         return;
                     }
@@ -88,13 +104,17 @@ impl ToTransport {
                     hit(Point::GateAcknowledged);
                 }
                 let caught_up = late.load(Relaxed) && counted.load(Relaxed) == 0;
-                if caught_up && !asked && queue.send(Told::Connected).await.is_err() {
+                if caught_up && !asked && queue.send(Told::Room).await.is_err() {
                     return;
                 }
                 asked = caught_up;
             }
         });
-        Self { out, waiting, behind }
+        Self { out, waiting, connection: Arc::default(), behind }
+    }
+
+    fn connection(&self) -> Connection {
+        Connection(self.connection.load(Relaxed))
     }
 
     fn order(&self, count: usize, order: Out) {
@@ -110,26 +130,32 @@ impl ToTransport {
             return;
         }
         if self.waiting.load(Relaxed) < BACKLOG {
-            self.order(messages.len(), Out::Messages(messages));
+            self.order(messages.len(), Out::Messages(self.connection(), messages));
         } else {
             self.behind.store(true, Relaxed);
             // The task may have caught up in this very moment: it looks again.
-            self.order(0, Out::Messages(Vec::new()));
+            self.order(0, Out::Messages(self.connection(), Vec::new()));
         }
     }
 
-    /// Sends the whole outbox, after a reconnect or once there is room for what was left to it.
-    pub(crate) fn send_all(&self, messages: Vec<Addressed>) {
+    /// Sends the whole outbox on a connection that stands now. What is new follows it there.
+    pub(crate) fn connected(&self, connection: Connection, outbox: Vec<Addressed>) {
+        self.connection.store(connection.0, Relaxed);
+        self.send_all(outbox);
+    }
+
+    /// Sends the whole outbox, once there is room for what was left to it.
+    pub(crate) fn send_all(&self, outbox: Vec<Addressed>) {
         self.behind.store(false, Relaxed);
-        if !messages.is_empty() {
-            self.order(messages.len(), Out::Messages(messages));
+        if !outbox.is_empty() {
+            self.order(outbox.len(), Out::Messages(self.connection(), outbox));
         }
     }
 
     /// Answers a request with a refusal (CALL-7).
     pub(crate) fn refuse(&self, recipient: AgentId, conversation: ConversationId, request: MessageId, why: Rejected) {
         if self.waiting.load(Relaxed) < BACKLOG {
-            self.order(1, Out::Refusal(recipient, conversation, refusal(request, why)));
+            self.order(1, Out::Refusal(self.connection(), recipient, conversation, refusal(request, why)));
         }
     }
 
@@ -153,13 +179,17 @@ fn refusal_id() -> MessageId {
 
 /// Takes in what the transport has to say, until it can never connect again.
 pub(crate) async fn listen(transport: Arc<dyn Transport>, queue: mpsc::Sender<Told>, out: ToTransport) {
+    let mut on = Connection::default();
     loop {
         let event = tokio::select! {
             event = transport.next() => event,
             () = queue.closed() => return,
         };
         let told = match event {
-            Ok(TransportEvent::Connected) => Told::Connected,
+            Ok(TransportEvent::Connected(connection)) => {
+                on = connection;
+                Told::Connected(connection)
+            }
             Ok(TransportEvent::Disconnected) => continue,
             Ok(TransportEvent::Acknowledged(message)) => {
                 Told::Input(Input::Transport(TransportReport::Acknowledged(message)), None)
@@ -167,7 +197,7 @@ pub(crate) async fn listen(transport: Arc<dyn Transport>, queue: mpsc::Sender<To
             Ok(TransportEvent::Undeliverable(message, reason)) => {
                 Told::Input(Input::Transport(TransportReport::Undeliverable { message, reason }), None)
             }
-            Ok(TransportEvent::Delivered(delivery)) => match decode(delivery, &out) {
+            Ok(TransportEvent::Delivered(delivery)) => match decode(delivery, on, &out) {
                 Some(told) => {
                     hit(Point::GateDecoded);
                     told
@@ -191,7 +221,7 @@ pub(crate) async fn listen(transport: Arc<dyn Transport>, queue: mpsc::Sender<To
 
 /// Decodes an envelope. One that is no request is dropped and counted; a request that cannot be
 /// read is refused (WIRE-5).
-fn decode(delivery: Delivery, out: &ToTransport) -> Option<Told> {
+fn decode(delivery: Delivery, on: Connection, out: &ToTransport) -> Option<Told> {
     let Delivery { token, sender, payload } = delivery;
     match decode_request(&payload) {
         Ok(request) => {
@@ -215,7 +245,7 @@ fn decode(delivery: Delivery, out: &ToTransport) -> Option<Told> {
                     error: malformed.fault,
                     current_revision: None,
                 };
-                out.order(1, Out::Refusal(sender, conversation, refusal));
+                out.order(1, Out::Refusal(on, sender, conversation, refusal));
             }
             out.acknowledge(vec![token]);
             None
@@ -261,7 +291,7 @@ mod tests {
             None => Err(TransportError { operation: "next", retryable: false, source: None }),
         });
         let sent = said.clone();
-        transport.expect_send().returning(move |messages| {
+        transport.expect_send().returning(move |_, messages| {
             for message in messages {
                 let _ = sent.send(String::from_utf8_lossy(&message.payload).into_owned());
             }
@@ -288,26 +318,54 @@ mod tests {
         (said, told.try_recv().ok())
     }
 
-    #[tokio::test]
-    async fn i48_what_a_slow_connection_had_no_room_for_is_asked_for_again_and_nothing_goes_past_it() {
-        let (transport, mut heard) = transport(b"{}");
-        let (queue, mut told) = mpsc::channel(1);
-        let out = ToTransport::start(transport, queue);
-        let message = |word: &str| Addressed {
+    fn text(word: &str) -> Addressed {
+        Addressed {
             recipient: "ann".parse().expect("a plain word is an id"),
             message: Arc::new(AgentMessage {
                 id: word.parse().expect("a plain word is an id"),
                 conversation: "main".parse().expect("a plain word is an id"),
                 body: AgentBody::Text { text: word.to_owned() },
             }),
-        };
+        }
+    }
+
+    #[tokio::test]
+    async fn i47_what_is_new_is_sent_only_where_the_whole_outbox_was_sent_before() {
+        let (said, mut heard) = mpsc::unbounded_channel();
+        let mut transport = MockTransport::new();
+        transport.expect_send().returning(move |on, messages| {
+            for message in messages {
+                let _ = said.send((on, message.id.to_string()));
+            }
+            Ok(())
+        });
+        let out = ToTransport::start(Arc::new(transport), mpsc::channel(1).0);
+        // A deadline that passed while nobody ran, settled before anyone has heard of a connection.
+        out.send(vec![text("outcome")]);
+        out.connected(Connection(1), vec![text("started"), text("outcome")]);
+        out.send(vec![text("lost")]);
+        out.connected(Connection(2), vec![text("lost")]);
+        out.send(vec![text("newer")]);
+        drop(out);
+        let mut sent = Vec::new();
+        while let Some(message) = heard.recv().await {
+            sent.push(message);
+        }
+        assert_eq!(sent, [(Connection(2), "lost".to_owned()), (Connection(2), "newer".to_owned())]);
+    }
+
+    #[tokio::test]
+    async fn i48_what_a_slow_connection_had_no_room_for_is_asked_for_again_and_nothing_goes_past_it() {
+        let (transport, mut heard) = transport(b"{}");
+        let (queue, mut told) = mpsc::channel(1);
+        let out = ToTransport::start(transport, queue);
         // Nothing is sent before this test waits for something.
-        out.send(vec![message("early"); BACKLOG]);
-        out.send(vec![message("left")]);
-        assert!(matches!(told.recv().await, Some(Told::Connected)));
-        out.send(vec![message("next")]);
-        out.send_all(vec![message("left"), message("next")]);
-        out.send(vec![message("last")]);
+        out.send(vec![text("early"); BACKLOG]);
+        out.send(vec![text("left")]);
+        assert!(matches!(told.recv().await, Some(Told::Room)));
+        out.send(vec![text("next")]);
+        out.send_all(vec![text("left"), text("next")]);
+        out.send(vec![text("last")]);
         let mut said = Vec::new();
         for _ in 0..BACKLOG + 3 {
             said.push(heard.recv().await.expect("the gate says something"));

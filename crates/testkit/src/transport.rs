@@ -2,12 +2,14 @@
 
 use std::sync::{
     Arc, Mutex,
-    atomic::{AtomicU64, Ordering},
+    atomic::{AtomicU32, AtomicU64, Ordering},
 };
 
 use async_trait::async_trait;
 use lineup_model::AgentId;
-use lineup_ports::outbound::{Delivery, DeliveryToken, Outgoing, Transport, TransportError, TransportEvent};
+use lineup_ports::outbound::{
+    Connection, Delivery, DeliveryToken, Outgoing, Transport, TransportError, TransportEvent,
+};
 use tokio::sync::{Mutex as AsyncMutex, mpsc, watch};
 
 /// AppServer without a network. Acknowledges what the Runtime sends unless it is told not to.
@@ -15,6 +17,7 @@ use tokio::sync::{Mutex as AsyncMutex, mpsc, watch};
 pub struct InMemoryTransport {
     events: mpsc::UnboundedSender<TransportEvent>,
     next: AsyncMutex<mpsc::UnboundedReceiver<TransportEvent>>,
+    connection: AtomicU32,
     token: AtomicU64,
     acknowledges: bool,
     sent: Mutex<Vec<Outgoing>>,
@@ -44,17 +47,26 @@ impl InMemoryTransport {
 
     fn new(acknowledges: bool, relay: Option<mpsc::UnboundedSender<Outgoing>>) -> Arc<Self> {
         let (events, next) = mpsc::unbounded_channel();
-        events.send(TransportEvent::Connected).expect("the receiver is right here");
-        Arc::new(Self {
+        let transport = Arc::new(Self {
             events,
             next: AsyncMutex::new(next),
+            connection: AtomicU32::new(0),
             token: AtomicU64::new(0),
             acknowledges,
             sent: Mutex::default(),
             taken: Mutex::default(),
             count: watch::channel(0).0,
             relay,
-        })
+        });
+        transport.reconnect();
+        transport
+    }
+
+    /// A new connection stands from now on; what is sent on an older one is dropped.
+    pub fn reconnect(&self) -> Connection {
+        let connection = Connection(self.connection.fetch_add(1, Ordering::SeqCst) + 1);
+        self.event(TransportEvent::Connected(connection));
+        connection
     }
 
     /// Delivers an envelope of an agent's.
@@ -129,7 +141,10 @@ impl Transport for InMemoryTransport {
         }
     }
 
-    async fn send(&self, messages: Vec<Outgoing>) -> Result<(), TransportError> {
+    async fn send(&self, connection: Connection, messages: Vec<Outgoing>) -> Result<(), TransportError> {
+        if connection.0 != self.connection.load(Ordering::SeqCst) {
+            return Ok(());
+        }
         for message in messages {
             if self.acknowledges {
                 self.event(TransportEvent::Acknowledged(message.id.clone()));

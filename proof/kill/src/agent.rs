@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use lineup_link::{Event, Link, Options, Outgoing};
+use lineup_link::{Connection, Event, Link, Options, Outgoing};
 use lineup_model::MessageId;
 use lineup_wire::relay::Party;
 use serde_json::Value;
@@ -105,6 +105,7 @@ pub fn has_stage(lines: &[Line], call: &str, stage: &str) -> bool {
 /// One connection of the agent.
 pub struct Agent {
     link: Arc<Link>,
+    connection: Connection,
     task: JoinHandle<()>,
     log: WireLog,
 }
@@ -113,12 +114,12 @@ impl Agent {
     /// Connects; returns once the relay has said welcome.
     pub async fn connect(address: &str, token: &str, log: &WireLog) -> Result<Self, String> {
         let link = Arc::new(Link::open(Options::new(format!("ws://{address}/relay"), token)));
-        match timeout(PATIENCE, link.next()).await {
-            Ok(Ok(Event::Connected { .. })) => {}
+        let connection = match timeout(PATIENCE, link.next()).await {
+            Ok(Ok(Event::Connected { connection, .. })) => connection,
             other => return Err(format!("the relay did not say welcome: {other:?}")),
-        }
+        };
         let task = tokio::spawn(listen(Arc::clone(&link), log.clone()));
-        Ok(Self { link, task, log: log.clone() })
+        Ok(Self { link, connection, task, log: log.clone() })
     }
 
     /// Sends a message; it is in the log before.
@@ -144,7 +145,7 @@ impl Agent {
     async fn put(&self, id: String, payload: Vec<u8>) -> Result<(), String> {
         let id = MessageId::new(&id).map_err(|error| format!("{id}: {error}"))?;
         let message = Outgoing { id, to: Party::Runtime, payload };
-        self.link.send(vec![message]).await.map_err(|error| error.to_string())
+        self.link.send(self.connection, vec![message]).await.map_err(|error| error.to_string())
     }
 
     /// Reads what is still in the socket of a server that has died.

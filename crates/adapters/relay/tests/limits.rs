@@ -31,7 +31,7 @@ async fn wire_4_a_link_with_a_wrong_token_ends_for_good() {
     let world = World::new(patient()).await;
     let link = lineup_link::Link::open(lineup_link::Options::new(world.url(), "wrong"));
     assert_eq!(link.next().await, Err(LinkError::Unauthorized));
-    assert_eq!(link.send(Vec::new()).await, Err(LinkError::Unauthorized));
+    assert_eq!(link.send(Default::default(), Vec::new()).await, Err(LinkError::Unauthorized));
     let link = lineup_link::Link::open(lineup_link::Options::new("nowhere", "wrong"));
     assert!(matches!(link.next().await, Err(LinkError::BadAddress { .. })));
 }

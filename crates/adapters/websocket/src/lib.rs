@@ -23,7 +23,9 @@
 use async_trait::async_trait;
 use lineup_failpoint::{Point, hit};
 use lineup_link::{Event, Link, LinkError, Options, Token};
-use lineup_ports::outbound::{Delivery, DeliveryToken, Outgoing, Transport, TransportError, TransportEvent};
+use lineup_ports::outbound::{
+    Connection, Delivery, DeliveryToken, Outgoing, Transport, TransportError, TransportEvent,
+};
 use lineup_wire::relay::Party;
 
 /// A [`Transport`] that keeps one WebSocket to the relay. Must be made inside a tokio runtime.
@@ -50,9 +52,9 @@ impl Transport for WebSocketTransport {
         loop {
             let event = self.0.next().await.map_err(|error| failed("next", error))?;
             return Ok(match event {
-                Event::Connected { .. } => {
+                Event::Connected { connection, .. } => {
                     hit(Point::TransportConnected);
-                    TransportEvent::Connected
+                    TransportEvent::Connected(Connection(connection.number()))
                 }
                 Event::Disconnected { .. } => TransportEvent::Disconnected,
                 Event::Acknowledged(id) => {
@@ -72,13 +74,16 @@ impl Transport for WebSocketTransport {
         }
     }
 
-    async fn send(&self, messages: Vec<Outgoing>) -> Result<(), TransportError> {
+    async fn send(&self, connection: Connection, messages: Vec<Outgoing>) -> Result<(), TransportError> {
         let messages = messages.into_iter().map(|Outgoing { id, recipient, payload }| lineup_link::Outgoing {
             id,
             to: Party::Agent(recipient),
             payload,
         });
-        self.0.send(messages.collect()).await.map_err(|error| failed("send", error))
+        self.0
+            .send(lineup_link::Connection::from_number(connection.0), messages.collect())
+            .await
+            .map_err(|error| failed("send", error))
     }
 
     async fn acknowledge(&self, deliveries: Vec<DeliveryToken>) -> Result<(), TransportError> {

@@ -5,7 +5,7 @@ use std::{path::Path, time::Duration};
 use axum::serve::ListenerExt as _;
 use lineup_link::{Event, Link, Options};
 use lineup_model::{AgentId, MessageId};
-use lineup_ports::outbound::{DeliveryToken, Outgoing, Transport as _, TransportEvent};
+use lineup_ports::outbound::{Connection, DeliveryToken, Outgoing, Transport as _, TransportEvent};
 use lineup_relay::{Config, Credentials, Relay, Role};
 use lineup_websocket::WebSocketTransport;
 use lineup_wire::relay::Party;
@@ -16,8 +16,8 @@ use tokio::{net::TcpListener, task::JoinHandle};
 async fn dur_2_messages_arrive_in_order_and_are_acknowledged_by_their_ids() {
     let world = World::new().await;
     let transport = world.transport();
-    assert_eq!(transport.next().await.unwrap(), TransportEvent::Connected);
-    transport.send(vec![outgoing("r1", "demo"), outgoing("r2", "demo")]).await.unwrap();
+    let on = connected(&transport).await;
+    transport.send(on, vec![outgoing("r1", "demo"), outgoing("r2", "demo")]).await.unwrap();
     assert_eq!(transport.next().await.unwrap(), TransportEvent::Acknowledged(id("r1")));
     assert_eq!(transport.next().await.unwrap(), TransportEvent::Acknowledged(id("r2")));
 
@@ -33,11 +33,11 @@ async fn dur_2_messages_arrive_in_order_and_are_acknowledged_by_their_ids() {
 async fn wire_4_the_sender_of_a_delivery_is_the_relays_word() {
     let world = World::new().await;
     let transport = world.transport();
-    assert_eq!(transport.next().await.unwrap(), TransportEvent::Connected);
+    connected(&transport).await;
     let demo = world.agent();
-    assert!(matches!(demo.next().await, Ok(Event::Connected { .. })));
+    let Ok(Event::Connected { connection, .. }) = demo.next().await else { panic!("not connected") };
     let message = lineup_link::Outgoing { id: id("m1"), to: Party::Runtime, payload: b"from: somebody else".to_vec() };
-    demo.send(vec![message]).await.unwrap();
+    demo.send(connection, vec![message]).await.unwrap();
 
     let TransportEvent::Delivered(delivery) = transport.next().await.unwrap() else { panic!("not a delivery") };
     assert_eq!((delivery.sender.as_str(), delivery.payload), ("demo", b"from: somebody else".to_vec()));
@@ -49,8 +49,8 @@ async fn wire_4_the_sender_of_a_delivery_is_the_relays_word() {
 async fn dur_2_a_message_for_nobody_is_undeliverable() {
     let world = World::new().await;
     let transport = world.transport();
-    assert_eq!(transport.next().await.unwrap(), TransportEvent::Connected);
-    transport.send(vec![outgoing("r1", "nobody")]).await.unwrap();
+    let on = connected(&transport).await;
+    transport.send(on, vec![outgoing("r1", "nobody")]).await.unwrap();
     let reason = "unknown_recipient".to_owned();
     assert_eq!(transport.next().await.unwrap(), TransportEvent::Undeliverable(id("r1"), reason));
 }
@@ -59,32 +59,34 @@ async fn dur_2_a_message_for_nobody_is_undeliverable() {
 async fn h107_it_reconnects_and_drops_what_was_handed_over_meanwhile() {
     let mut world = World::new().await;
     let transport = world.transport();
-    assert_eq!(transport.next().await.unwrap(), TransportEvent::Connected);
+    let on = connected(&transport).await;
     world.stop();
     assert_eq!(transport.next().await.unwrap(), TransportEvent::Disconnected);
-    transport.send(vec![outgoing("lost", "demo")]).await.unwrap();
+    transport.send(on, vec![outgoing("lost", "demo")]).await.unwrap();
     world.start().await;
-    assert_eq!(transport.next().await.unwrap(), TransportEvent::Connected);
-    transport.send(vec![outgoing("r1", "demo")]).await.unwrap();
+    let on = connected(&transport).await;
+    transport.send(on, vec![outgoing("r1", "demo")]).await.unwrap();
     assert_eq!(transport.next().await.unwrap(), TransportEvent::Acknowledged(id("r1")));
     assert_eq!(world.relay.as_ref().unwrap().stats().parties[&Party::Runtime].sent, 1);
 }
 
 #[tokio::test]
-async fn dur_2_what_is_sent_before_the_consumer_hears_of_a_connection_does_not_overtake() {
+async fn i47_what_was_meant_for_an_older_connection_does_not_overtake_on_a_newer_one() {
     let mut world = World::new().await;
     let transport = world.transport();
-    assert_eq!(transport.next().await.unwrap(), TransportEvent::Connected);
+    let on = connected(&transport).await;
     world.stop();
     world.start().await;
     // The relay sees the new connection, the consumer has not heard of it.
     while world.relay.as_ref().unwrap().stats().connections == 0 {
         tokio::task::yield_now().await;
     }
-    transport.send(vec![outgoing("early", "demo")]).await.unwrap();
+    transport.send(on, vec![outgoing("early", "demo")]).await.unwrap();
     assert_eq!(transport.next().await.unwrap(), TransportEvent::Disconnected);
-    assert_eq!(transport.next().await.unwrap(), TransportEvent::Connected);
-    transport.send(vec![outgoing("r1", "demo")]).await.unwrap();
+    let newer = connected(&transport).await;
+    transport.send(on, vec![outgoing("late", "demo")]).await.unwrap();
+    let on = newer;
+    transport.send(on, vec![outgoing("r1", "demo")]).await.unwrap();
     assert_eq!(transport.next().await.unwrap(), TransportEvent::Acknowledged(id("r1")));
 }
 
@@ -93,7 +95,7 @@ async fn a6_b29_dropping_next_at_any_poll_loses_no_event() {
     let world = World::new().await;
     let transport = world.transport();
     let names: Vec<String> = (0..50).map(|number| format!("r{number}")).collect();
-    let (mut sent, mut acknowledged, mut turns) = (false, Vec::new(), 0);
+    let (mut sent, mut acknowledged, mut turns) = (None, Vec::new(), 0);
     while acknowledged.len() < names.len() {
         turns += 1;
         let polled = tokio::select! {
@@ -103,13 +105,13 @@ async fn a6_b29_dropping_next_at_any_poll_loses_no_event() {
         };
         match polled {
             Some(TransportEvent::Acknowledged(id)) => acknowledged.push(id.to_string()),
-            Some(TransportEvent::Connected) => assert!(!std::mem::replace(&mut sent, true)),
+            Some(TransportEvent::Connected(connection)) => assert!(sent.replace(connection).is_none()),
             Some(other) => panic!("{other:?}"),
-            None if sent => {
-                transport.send(names.iter().map(|name| outgoing(name, "demo")).collect()).await.unwrap();
-                sent = false;
+            None => {
+                if let Some(on) = sent.take() {
+                    transport.send(on, names.iter().map(|name| outgoing(name, "demo")).collect()).await.unwrap();
+                }
             }
-            None => {}
         }
     }
     assert_eq!(acknowledged, names);
@@ -122,7 +124,14 @@ async fn a_wrong_token_is_an_error_that_no_retry_heals() {
     let error = transport.next().await.unwrap_err();
     assert!(!error.retryable);
     assert_eq!(error.operation, "next");
-    assert!(transport.send(vec![outgoing("r1", "demo")]).await.is_err());
+    assert!(transport.send(Connection(1), vec![outgoing("r1", "demo")]).await.is_err());
+}
+
+async fn connected(transport: &WebSocketTransport) -> Connection {
+    match transport.next().await.unwrap() {
+        TransportEvent::Connected(connection) => connection,
+        other => panic!("expected a connection, got {other:?}"),
+    }
 }
 
 async fn yields(count: usize) {

@@ -5,7 +5,7 @@ use std::{path::Path, time::Duration};
 
 use axum::serve::ListenerExt as _;
 use lineup_agent::Agent;
-use lineup_link::{Link, Options, Outgoing};
+use lineup_link::{Connection, Event, Link, Options, Outgoing};
 use lineup_model::{
     AgentId, AppScope, CallId, ConversationId, Digest, ErrorCode, Inventory, MessageId, Revision,
     message::{AgentBody, AgentMessage, End, Fault, Outcome, Receipt, Refusal, Stage},
@@ -66,7 +66,11 @@ impl World {
 
     /// A Runtime that is connected: what is sent to it takes no way over the disk.
     pub async fn runtime(&self) -> FakeRuntime {
-        let mut runtime = FakeRuntime { link: Link::open(self.options(&Role::Runtime)), last_id: 0 };
+        let mut runtime = FakeRuntime {
+            link: Link::open(self.options(&Role::Runtime)),
+            connection: Connection::default(),
+            last_id: 0,
+        };
         runtime.reconnected().await;
         runtime
     }
@@ -75,6 +79,7 @@ impl World {
 /// The Runtime's end of the relay; each test says what it answers.
 pub struct FakeRuntime {
     link: Link,
+    connection: Connection,
     last_id: u32,
 }
 
@@ -82,7 +87,7 @@ impl FakeRuntime {
     /// The next request, with its bytes. It is acknowledged.
     pub async fn request(&mut self) -> (Request, Vec<u8>) {
         loop {
-            if let lineup_link::Event::Delivered { token, from, payload, .. } = self.link.next().await.unwrap() {
+            if let Event::Delivered { token, from, payload, .. } = self.link.next().await.unwrap() {
                 assert_eq!(from, Party::Agent(demo()));
                 self.link.acknowledge(vec![token]).await.unwrap();
                 return (decode_request(&payload).unwrap(), payload);
@@ -106,7 +111,12 @@ impl FakeRuntime {
 
     /// Waits until the relay is reachable.
     pub async fn reconnected(&mut self) {
-        while !matches!(self.link.next().await.unwrap(), lineup_link::Event::Connected { .. }) {}
+        loop {
+            if let Event::Connected { connection, .. } = self.link.next().await.unwrap() {
+                self.connection = connection;
+                return;
+            }
+        }
     }
 
     pub async fn say(&mut self, body: AgentBody) {
@@ -121,7 +131,7 @@ impl FakeRuntime {
 
     pub async fn raw(&self, id: &MessageId, payload: Vec<u8>) {
         let message = Outgoing { id: id.clone(), to: Party::Agent(demo()), payload };
-        self.link.send(vec![message]).await.unwrap();
+        self.link.send(self.connection, vec![message]).await.unwrap();
     }
 
     pub async fn inventory(&mut self, sequence: u64, tools: &[&str]) {

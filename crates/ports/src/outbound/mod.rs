@@ -12,7 +12,7 @@ pub use miniapps::{Handover, Item, Launch, MiniAppError, MiniApps};
 pub use store::{
     AuditQuery, AuditRow, Cause, Commit, Committed, Epoch, Opened, Store, StoreCapabilities, StoreError, StoreErrorKind,
 };
-pub use transport::{Delivery, DeliveryToken, Outgoing, Transport, TransportError, TransportEvent};
+pub use transport::{Connection, Delivery, DeliveryToken, Outgoing, Transport, TransportError, TransportEvent};
 
 #[cfg(feature = "mock")]
 pub use self::{

@@ -7,6 +7,10 @@ use lineup_model::{AgentId, MessageId};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DeliveryToken(pub u64);
 
+/// Names one connection to AppServer. A later one is greater; 0 never stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Connection(pub u32);
+
 /// One envelope as AppServer handed it over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
@@ -33,7 +37,7 @@ pub struct Outgoing {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TransportEvent {
     /// AppServer is reachable; everything unacknowledged is to be sent again, in order.
-    Connected,
+    Connected(Connection),
     /// AppServer is out of reach; sends are in vain until [`TransportEvent::Connected`].
     Disconnected,
     /// An envelope came in. It comes again, with another token, until it is acknowledged.
@@ -68,13 +72,14 @@ pub trait Transport: Send + Sync {
     /// Only when it can never connect again, for example because the credential was refused.
     async fn next(&self) -> Result<TransportEvent, TransportError>;
 
-    /// Hands messages to the connection in this order. Returns once they are handed over, which is
-    /// not once they are acknowledged; with no connection it drops them (they are sent again after
-    /// [`TransportEvent::Connected`]). Waits while the connection is slow.
+    /// Hands messages to this connection, in this order. Returns once they are handed over, which is
+    /// not once they are acknowledged. If the connection is not the one that stands it drops them: on
+    /// a newer one they would overtake what is sent again there (I47). Waits while the connection is
+    /// slow.
     ///
     /// # Errors
     /// As [`Transport::next`].
-    async fn send(&self, messages: Vec<Outgoing>) -> Result<(), TransportError>;
+    async fn send(&self, connection: Connection, messages: Vec<Outgoing>) -> Result<(), TransportError>;
 
     /// Tells AppServer that these deliveries are safe here. An unknown token is ignored.
     ///

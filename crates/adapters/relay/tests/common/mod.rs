@@ -1,11 +1,16 @@
 //! A relay on a loopback socket, and clients that speak raw frames or keep a link.
 #![allow(dead_code, reason = "each test file uses its part")]
 
-use std::{net::SocketAddr, path::Path, time::Duration};
+use std::{
+    net::SocketAddr,
+    path::Path,
+    sync::atomic::{AtomicU32, Ordering},
+    time::Duration,
+};
 
 use axum::serve::ListenerExt as _;
 use futures_util::{SinkExt as _, StreamExt as _};
-use lineup_link::{Event, Link, Options, Outgoing, Token};
+use lineup_link::{Connection, Event, Link, LinkError, Options, Outgoing, Token};
 use lineup_model::{AgentId, MessageId};
 use lineup_relay::{Config, Credentials, Relay, Role};
 use lineup_wire::relay::{ClientFrame, Party, ServerFrame, VERSION};
@@ -41,6 +46,30 @@ pub fn hasty() -> Config {
     config
 }
 
+/// A link, and the connection that it last told of.
+pub struct Peer {
+    link: Link,
+    on: AtomicU32,
+}
+
+impl Peer {
+    pub async fn next(&self) -> Result<Event, LinkError> {
+        let event = self.link.next().await;
+        if let Ok(Event::Connected { connection, .. }) = &event {
+            self.on.store(connection.number(), Ordering::Relaxed);
+        }
+        event
+    }
+
+    pub async fn send(&self, messages: Vec<Outgoing>) -> Result<(), LinkError> {
+        self.link.send(Connection::from_number(self.on.load(Ordering::Relaxed)), messages).await
+    }
+
+    pub async fn acknowledge(&self, tokens: Vec<Token>) -> Result<(), LinkError> {
+        self.link.acknowledge(tokens).await
+    }
+}
+
 impl World {
     pub async fn new(config: Config) -> Self {
         let dir = tempfile::tempdir().unwrap();
@@ -71,15 +100,15 @@ impl World {
         token(self.dir.path(), role)
     }
 
-    pub fn link(&self, role: &Role) -> Link {
+    pub fn link(&self, role: &Role) -> Peer {
         let mut options = Options::new(self.url(), self.token(role));
         options.first_pause = Duration::from_millis(1);
         options.longest_pause = Duration::from_millis(10);
-        Link::open(options)
+        Peer { link: Link::open(options), on: AtomicU32::new(0) }
     }
 
     /// A link that stands.
-    pub async fn linked(&self, role: &Role) -> Link {
+    pub async fn linked(&self, role: &Role) -> Peer {
         let link = self.link(role);
         assert!(matches!(link.next().await, Ok(Event::Connected { .. })));
         link
@@ -166,7 +195,7 @@ pub fn message_id(text: &str) -> MessageId {
     MessageId::new(text).unwrap()
 }
 
-pub async fn send(link: &Link, to: &Party, ids: &[&str]) {
+pub async fn send(link: &Peer, to: &Party, ids: &[&str]) {
     let messages = ids.iter().map(|id| Outgoing {
         id: message_id(id),
         to: to.clone(),
@@ -176,7 +205,7 @@ pub async fn send(link: &Link, to: &Party, ids: &[&str]) {
 }
 
 /// The next delivery, as its name, sender and token. Anything else is a fault.
-pub async fn delivered(link: &Link) -> (String, Party, Token) {
+pub async fn delivered(link: &Peer) -> (String, Party, Token) {
     match link.next().await.unwrap() {
         Event::Delivered { token, from, id, payload } => {
             assert_eq!(payload, format!("payload of {id}").into_bytes());
@@ -187,7 +216,7 @@ pub async fn delivered(link: &Link) -> (String, Party, Token) {
 }
 
 /// The next acknowledgement. Anything else is a fault.
-pub async fn acknowledged(link: &Link) -> String {
+pub async fn acknowledged(link: &Peer) -> String {
     match link.next().await.unwrap() {
         Event::Acknowledged(id) => id.to_string(),
         other => panic!("expected an acknowledgement, got {other:?}"),
@@ -195,6 +224,6 @@ pub async fn acknowledged(link: &Link) -> String {
 }
 
 /// Waits until the link stands again, whatever comes before.
-pub async fn reconnected(link: &Link) {
+pub async fn reconnected(link: &Peer) {
     while !matches!(link.next().await.unwrap(), Event::Connected { .. }) {}
 }
