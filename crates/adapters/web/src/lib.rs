@@ -32,8 +32,11 @@ mod control;
 mod frame;
 mod gate;
 mod host;
+mod page;
 mod socket;
 mod tokens;
+#[cfg(test)]
+mod types;
 mod user;
 
 use std::sync::{Arc, OnceLock};
