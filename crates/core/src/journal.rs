@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lineup_model::{CallKey, ErrorCode, Instant, message::AgentMessage};
+use lineup_model::{CallKey, ConversationId, ErrorCode, Instant, message::AgentMessage};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -173,6 +173,8 @@ pub struct JournalRow {
     pub subject: Arc<str>,
     /// The call that it belongs to, if any.
     pub call: Option<CallKey>,
+    /// The conversation in whose history people see it, for the kinds of rows that they see.
+    pub conversation: Option<ConversationId>,
     /// The row before this one that belongs to the same call: the story of a call is a chain.
     pub previous: Option<Seq>,
     /// The code, if something was refused or failed.

@@ -2,11 +2,11 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use lineup_core::{Answer, Input, Rejected, Workspace, workspace::facts::Fetched};
+use lineup_core::{Answer, Input, Rejected, Seq, Workspace, workspace::facts::Fetched};
 use lineup_failpoint::{Point, hit};
 use lineup_model::{WorkspaceId, message::AgentBody};
 use lineup_ports::outbound::{Clock, Committed, Connection, DeliveryToken, Store, StoreError};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::{
     effects::Ticket,
@@ -72,6 +72,8 @@ pub(crate) struct Actor {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) queue: mpsc::Receiver<Told>,
+    /// The last place that is durable, for whoever waits for more.
+    pub(crate) last: watch::Sender<Seq>,
     pub(crate) transport: ToTransport,
     pub(crate) reconciler: Reconciler,
 }
@@ -79,7 +81,7 @@ pub(crate) struct Actor {
 impl Actor {
     pub(crate) async fn run(self) {
         let (back, mut from_store) = mpsc::channel::<FromStore>(4);
-        let Self { workspace, mut engine, store, clock, mut queue, transport, mut reconciler } = self;
+        let Self { workspace, mut engine, store, clock, mut queue, last, transport, mut reconciler } = self;
         let mut waiters: BTreeMap<Ticket, Waiter> = BTreeMap::new();
         let mut gulp = Vec::with_capacity(GULP);
         let mut helping = false;
@@ -160,6 +162,8 @@ impl Actor {
                     hit(Point::ActorAckOrdered);
                     reconciler.follow(engine.durable(), engine.time().effective, &effects);
                     hit(Point::ActorFollowed);
+                    let place = engine.durable().last();
+                    last.send_if_modified(|last| std::mem::replace(last, place) != place);
                     if !recovered {
                         recovered = true;
                         hit(Point::RecoveryFollowed);

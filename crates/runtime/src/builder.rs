@@ -9,7 +9,7 @@ use lineup_ports::{
     inbound::MiniAppRequests,
     outbound::{Clock, Hosts, MiniAppError, MiniApps, Store, StoreError, Surfaces, Transport},
 };
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::{
     actor::{Actor, Told},
@@ -122,11 +122,14 @@ impl Builder {
         hit(Point::RecoveryLoaded);
 
         let (queue, told) = mpsc::channel(QUEUE);
-        let runtime = Runtime { workspace: workspace.clone(), queue: queue.clone(), store: Arc::downgrade(&store) };
+        let (last, durable) = watch::channel(engine.durable().last());
+        let runtime =
+            Runtime { workspace: workspace.clone(), queue: queue.clone(), durable, store: Arc::downgrade(&store) };
         miniapps.attach(Arc::new(runtime.clone()) as Arc<dyn MiniAppRequests>);
         let to_transport = ToTransport::start(transport.clone(), queue.clone());
         let reconciler = Reconciler::new(miniapps, hosts, surfaces, queue.clone());
-        let actor = Actor { workspace, engine, store, clock, queue: told, transport: to_transport.clone(), reconciler };
+        let actor =
+            Actor { workspace, engine, store, clock, queue: told, last, transport: to_transport.clone(), reconciler };
         tokio::spawn(actor.run());
 
         let (caller, recovered) = oneshot::channel();

@@ -4,7 +4,7 @@ use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
 use lineup_core::{
-    Answer, Input, Rejected,
+    Answer, Input, Rejected, Seq,
     miniapp::{MiniAppAnswer, MiniAppContext, MiniAppRequest},
     workspace::input::{AgentInput, HostIntentInput, HostReport, MiniAppInput, Setup, UiActionInput},
 };
@@ -17,7 +17,7 @@ use lineup_ports::{
     outbound::Store,
 };
 use serde_json::Value;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::{
     actor::{Glance, Told},
@@ -30,6 +30,8 @@ use crate::{
 pub struct Runtime {
     pub(crate) workspace: WorkspaceId,
     pub(crate) queue: mpsc::Sender<Told>,
+    /// The last place that is durable.
+    pub(crate) durable: watch::Receiver<Seq>,
     /// The actor alone owns the store: it is closed when the actor stops.
     pub(crate) store: Weak<dyn Store>,
 }

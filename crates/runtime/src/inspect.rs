@@ -152,11 +152,11 @@ fn outcome_status(ended: &AuditRow) -> Option<Value> {
     messages.iter().map(|sent| &sent["message"]["body"]["status"]).find(|status| status.is_string()).cloned()
 }
 
-async fn audit(runtime: &Runtime, query: AuditQuery) -> Result<Vec<AuditRow>, Fault> {
+pub(crate) async fn audit(runtime: &Runtime, query: AuditQuery) -> Result<Vec<AuditRow>, Fault> {
     runtime.store()?.audit(&runtime.workspace, query).await.map_err(unreadable)
 }
 
-fn unreadable(error: StoreError) -> Fault {
+pub(crate) fn unreadable(error: StoreError) -> Fault {
     let code = match error.kind {
         StoreErrorKind::Corrupt => ErrorCode::StorageCorrupt,
         _ => ErrorCode::StorageUnavailable,

@@ -16,6 +16,7 @@
 
 mod actor;
 mod builder;
+mod conversations;
 pub mod effects;
 pub mod engine;
 mod gate;

@@ -8,7 +8,7 @@ use lineup_model::{
         BuiltIn, Exclusive, Executor, Invocation, Length, OperationRule, Readiness, Risk, Target, Terminal, Unit,
         Visibility,
     },
-    manifest::{Kind, Surface},
+    manifest::{Kind, Surface, UiAction},
     schema::Schema,
 };
 use serde_json::json;
@@ -71,6 +71,30 @@ pub fn tool(scope: &str, method: &str) -> Descriptor {
 pub fn manifest(scope: &str, tools: Vec<Descriptor>) -> Arc<Manifest> {
     let mut manifest = Manifest::empty(id(scope), "1.0.0", Kind::BundledReference);
     manifest.tools = tools;
+    Arc::new(manifest.sealed().expect("a test's manifest is consistent"))
+}
+
+/// Interact with its one UI Action, `send-text` with `{text, echo_id}`.
+///
+/// # Panics
+/// Never: it is consistent.
+#[must_use]
+pub fn interact() -> Arc<Manifest> {
+    let mut manifest = Manifest::empty(id("chat"), "1.0.0", Kind::System);
+    manifest.ui_actions = vec![UiAction {
+        method: id("send-text"),
+        description: "Send a text of the person's to the agents of the conversation.".into(),
+        input_schema: Schema::parse(&json!({
+            "type": "object", "additionalProperties": false, "required": ["text", "echo_id"],
+            "properties": {
+                "text": { "type": "string", "minLength": 1, "maxLength": 4000 },
+                "echo_id": { "type": "string", "minLength": 1, "maxLength": 64 },
+            },
+        }))
+        .expect("a test's schema is inside the subset"),
+        confirm: false,
+    }];
+    manifest.subscriptions = vec!["message.text".into()];
     Arc::new(manifest.sealed().expect("a test's manifest is consistent"))
 }
 

@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
+    ops::Bound,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -29,8 +30,12 @@ use lineup_model::{
     ActivationId, AgentId, AppScope, AppSessionId, CallKey, ConversationId, Descriptor, Digest, ErrorCode, InstanceId,
     OperationId, WorkspaceId, message::AgentBody,
 };
-use lineup_ports::outbound::{
-    AuditQuery, AuditRow, Cause, Commit, Committed, Epoch, Opened, Store, StoreCapabilities, StoreError, StoreErrorKind,
+use lineup_ports::{
+    inbound::Range,
+    outbound::{
+        AuditQuery, AuditRow, Cause, Commit, Committed, Epoch, Opened, Store, StoreCapabilities, StoreError,
+        StoreErrorKind,
+    },
 };
 use serde_json::json;
 
@@ -448,6 +453,28 @@ impl Tables {
                 story.reverse();
                 Ok(story)
             }
+            AuditQuery::Conversation { conversation, range, limit } => {
+                let seen = |row: &&Arc<JournalRow>| row.conversation.as_ref() == Some(conversation);
+                let whole = |row: &Arc<JournalRow>| {
+                    let ended = self.endings.get(&row.seq).and_then(|seq| self.journal.get(seq)).map(told);
+                    Ok(AuditRow { ended: ended.transpose()?.map(Box::new), ..told(row)? })
+                };
+                match range {
+                    Range::Before(place) => {
+                        let rows = self.journal.range(..place.unwrap_or(Seq(u64::MAX))).rev();
+                        rows.map(|(_, row)| row).filter(seen).take(take(limit)).map(whole).collect()
+                    }
+                    Range::After(place) => {
+                        let rows = self.journal.range((Bound::Excluded(*place), Bound::Unbounded));
+                        rows.map(|(_, row)| row).filter(seen).take(take(limit)).map(whole).collect()
+                    }
+                    Range::At(places) => {
+                        let places: BTreeSet<&Seq> = places.iter().collect();
+                        let rows = places.into_iter().filter_map(|place| self.journal.get(place));
+                        rows.filter(seen).take(take(limit)).map(whole).collect()
+                    }
+                }
+            }
             AuditQuery::Refusals { limit } => {
                 let mut rows: Vec<_> = self.refusals.iter().collect();
                 rows.sort_by_key(|((minute, source, actor, code), _)| {
@@ -464,6 +491,7 @@ impl Tables {
                     wall: minute.saturating_mul(60_000),
                     effective: 0,
                     body: json!({ "count": count }),
+                    ended: None,
                 });
                 Ok(rows.collect())
             }
@@ -486,6 +514,7 @@ fn told(row: &Arc<JournalRow>) -> Result<AuditRow, StoreError> {
         wall: row.at.wall.0,
         effective: row.at.effective.0,
         body,
+        ended: None,
     })
 }
 

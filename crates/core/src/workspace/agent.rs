@@ -286,11 +286,8 @@ impl Workspace {
         let instance = draft.instance_of(&asked.conversation, &registry::interact()).unwrap_or_else(|| {
             draft.open_instance(&asked.conversation, &registry::interact(), InstanceState::Background)
         });
-        let seq = draft.record(
-            Happened::InboxReceived,
-            asked.message.as_str(),
-            Some(serde_json::json!({ "entry": entry, "text": text })),
-        );
+        let detail = serde_json::json!({ "entry": entry, "text": text });
+        let seq = draft.tell(&asked.conversation, Happened::InboxReceived, asked.message.as_str(), detail);
         draft.change(|set| set.entries.push(EntryChange::Taken { key: entry, seq }));
         draft.put_inbox(InboxRow {
             seq,

@@ -137,18 +137,32 @@ impl Draft {
 
     /// Writes a row that belongs to no call.
     pub(super) fn record(&mut self, happened: Happened, subject: &str, detail: Option<Value>) -> Seq {
-        self.row(happened, subject, None, None, Body { detail, ..Body::default() })
+        self.row(happened, subject, None, None, None, Body { detail, ..Body::default() })
+    }
+
+    /// Writes a row that people see in a conversation: `detail` holds what they are shown of it.
+    pub(super) fn tell(
+        &mut self,
+        conversation: &ConversationId,
+        happened: Happened,
+        subject: &str,
+        detail: Value,
+    ) -> Seq {
+        let body = Body { detail: Some(detail), ..Body::default() };
+        self.row(happened, subject, Some(conversation.clone()), None, None, body)
     }
 
     /// Writes a row about a call; the call's record then has to point to it.
     fn call_row(&mut self, happened: Happened, call: &Call, code: Option<ErrorCode>, body: Body) -> Seq {
-        self.row(happened, call.key().as_str(), Some((call.key().clone(), call.last)), code, body)
+        let seen = body.call.as_ref().map(|facts| facts.address.conversation.clone());
+        self.row(happened, call.key().as_str(), seen, Some((call.key().clone(), call.last)), code, body)
     }
 
     fn row(
         &mut self,
         happened: Happened,
         subject: &str,
+        conversation: Option<ConversationId>,
         call: Option<(CallKey, Seq)>,
         code: Option<ErrorCode>,
         body: Body,
@@ -161,6 +175,7 @@ impl Draft {
             happened,
             subject: Arc::from(subject),
             call,
+            conversation,
             previous,
             code,
             at: self.now,
@@ -187,7 +202,7 @@ impl Draft {
                 message: Arc::new(AgentMessage { id: seq.message_id(index), conversation: conversation.clone(), body }),
             })
             .collect();
-        self.row(happened, subject, None, None, Body { messages, ..Body::default() })
+        self.row(happened, subject, None, None, None, Body { messages, ..Body::default() })
     }
 
     pub(super) fn resend(&mut self, recipient: AgentId, message: Arc<AgentMessage>) {
@@ -366,7 +381,7 @@ impl Draft {
             closed: None,
             runs: Vec::new(),
         });
-        self.record(Happened::InstanceOpened, opened.id.as_str(), None);
+        self.tell(conversation, Happened::InstanceOpened, opened.id.as_str(), shown(&opened));
         let put = opened.clone();
         self.change(|set| {
             set.instances.push(Kept::Put(put));
@@ -440,7 +455,8 @@ impl Draft {
 
     pub(super) fn end_action(&mut self, action: &Action, fault: Option<&Fault>) {
         let body = Body { detail: fault.map(|fault| serde_json::json!({ "fault": fault })), ..Body::default() };
-        let ended = self.row(Happened::ActionEnded, action.id.as_str(), None, fault.map(|fault| fault.code), body);
+        let code = fault.map(|fault| fault.code);
+        let ended = self.row(Happened::ActionEnded, action.id.as_str(), None, None, code, body);
         let key = EntryKey::Action { instance: action.instance.clone(), action: action.id.clone() };
         let seq = action.seq;
         self.change(|set| {
@@ -461,4 +477,9 @@ impl Draft {
         self.record(Happened::ConversationChanged, conversation.id.as_str(), None);
         self.change(|set| set.conversations.push(Arc::new(conversation)));
     }
+}
+
+/// What people are shown of an instance that is opened or closed.
+pub(super) fn shown(instance: &Instance) -> Value {
+    serde_json::json!({ "app_scope": instance.app_scope, "session": instance.session })
 }

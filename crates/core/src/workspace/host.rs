@@ -62,8 +62,10 @@ impl Workspace {
                 .at(violation.pointer);
             return Err(Rejected::of(origin, fault));
         }
-        let detail = json!({ "entry": key, "method": asked.method, "input": asked.input });
-        let seq = draft.record(Happened::ActionAccepted, asked.action_id.as_str(), Some(detail));
+        let detail = json!({
+            "entry": key, "app_scope": instance.app_scope, "method": asked.method, "input": asked.input,
+        });
+        let seq = draft.tell(&instance.conversation, Happened::ActionAccepted, asked.action_id.as_str(), detail);
         draft.change(|set| set.entries.push(EntryChange::Taken { key, seq }));
         draft.put_action(Action {
             seq,

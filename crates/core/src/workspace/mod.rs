@@ -184,6 +184,12 @@ impl Workspace {
         self.operations.values()
     }
 
+    /// The running operation of an unfinished call.
+    #[must_use]
+    pub fn operation_of(&self, call: &CallKey) -> Option<&Arc<Operation>> {
+        self.operation_of.get(&Seq::of_call(call)?)
+    }
+
     /// The focus stack.
     #[must_use]
     pub fn focus(&self) -> &FocusStack {

@@ -11,7 +11,11 @@ use lineup_model::{
 };
 use serde_json::{Value, json};
 
-use super::{change_set::Kept, decision::Rejected, draft::Draft};
+use super::{
+    change_set::Kept,
+    decision::Rejected,
+    draft::{Draft, shown},
+};
 use crate::{
     action::{self, ActionInput},
     activation::{self, Activation, ActivationInput, Asked, Failure},
@@ -561,8 +565,8 @@ impl Draft {
     }
 
     fn close_operation(&mut self, operation: &Operation, end: OperationEnd) {
-        let detail = json!({ "call": operation.call, "ended": end });
-        self.record(Happened::OperationEnded, operation.id.as_str(), Some(detail));
+        let detail = json!({ "call": operation.call, "app_scope": operation.app_scope, "ended": end });
+        self.tell(&operation.conversation, Happened::OperationEnded, operation.id.as_str(), detail);
         self.change(|set| set.operations.push(Kept::Gone(operation.id.clone())));
         if let Some(session) = self.workspace.sessions.get(&operation.session).cloned() {
             let session = crate::session::AppSession::clone(&session).with_end(&operation.id, end);
@@ -698,7 +702,7 @@ impl Draft {
             let stack = self.workspace.focus.without(id);
             self.focus(stack);
         }
-        self.record(Happened::InstanceClosed, id.as_str(), None);
+        self.tell(&instance.conversation, Happened::InstanceClosed, id.as_str(), shown(&instance));
         self.change(|set| set.instances.push(Kept::Gone(id.clone())));
     }
 

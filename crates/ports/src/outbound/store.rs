@@ -5,9 +5,11 @@ use lineup_core::{
     ChangeSet, Records, Seq,
     workspace::facts::{Fetched, Needs},
 };
-use lineup_model::{CallKey, WorkspaceId};
+use lineup_model::{CallKey, ConversationId, WorkspaceId};
 use serde::Serialize;
 use serde_json::Value;
+
+use crate::inbound::Range;
 
 /// Grows with each owner of a workspace; a commit of an older owner is refused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -109,8 +111,12 @@ pub struct AuditRow {
     pub wall: i64,
     /// Effective time, in milliseconds.
     pub effective: u64,
-    /// What the row keeps: the call's facts, messages, detail.
+    /// What the row keeps: the call's facts, messages, detail; of an outcome that is no longer kept
+    /// its `class` (CALL-13).
     pub body: Value,
+    /// The row that ended what this one took in; only with [`AuditQuery::Conversation`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended: Option<Box<Self>>,
 }
 
 /// Which audit rows are asked for.
@@ -130,6 +136,17 @@ pub enum AuditQuery {
     Story {
         /// The call.
         call: Seq,
+    },
+    /// The rows that people see in a conversation, each with the row that ended what it took in:
+    /// newest first for [`Range::Before`], else oldest first. A place of another conversation is
+    /// not found.
+    Conversation {
+        /// The conversation.
+        conversation: ConversationId,
+        /// Which of its rows.
+        range: Range,
+        /// At most so many.
+        limit: u32,
     },
     /// The counted refusals, newest first, as rows with `happened = refused`.
     Refusals {
@@ -213,7 +230,7 @@ pub trait Store: Send + Sync {
     async fn sessions(
         &self,
         workspace: &WorkspaceId,
-        conversation: &lineup_model::ConversationId,
+        conversation: &ConversationId,
         limit: u32,
     ) -> Result<Vec<lineup_core::session::AppSession>, StoreError>;
 }

@@ -22,7 +22,10 @@ use lineup_model::{
     Revision, WorkspaceId,
     message::{AgentBody, OutcomeClass},
 };
-use lineup_ports::outbound::{AuditQuery, Cause, Commit, Committed, Epoch, Store};
+use lineup_ports::{
+    inbound::Range,
+    outbound::{AuditQuery, AuditRow, Cause, Commit, Committed, Epoch, Store},
+};
 use serde_json::json;
 
 use super::{
@@ -58,6 +61,7 @@ fn text_row(seq: Seq, messages: Vec<Addressed>) -> JournalRow {
         happened: Happened::TextSent,
         subject: "main".into(),
         call: None,
+        conversation: None,
         previous: None,
         code: None,
         at: at(seq.0),
@@ -579,6 +583,73 @@ pub async fn the_audit_answers_newest_first<F: StoreFixture>() {
     assert_eq!(seqs(AuditQuery::Calls { limit: 99 }).await, [3, 1]);
     assert_eq!(seqs(AuditQuery::Calls { limit: 1 }).await, [3]);
     assert_eq!(seqs(AuditQuery::Latest { limit: 0 }).await, [0_u64; 0]);
+}
+
+async fn seen<F: StoreFixture>(fixture: &F, range: Range, limit: u32) -> Vec<AuditRow> {
+    let query = AuditQuery::Conversation { conversation: samples::main(), range, limit };
+    fixture.store().audit(&home(), query).await.expect("the conversation is read")
+}
+
+fn places(rows: &[AuditRow]) -> Vec<u64> {
+    rows.iter().map(|row| row.seq.0).collect()
+}
+
+/// `AuditQuery::Conversation`: newest first before a place, else oldest first, at most so many, each
+/// row with the one that ended what it took in.
+pub async fn a_conversation_is_read_in_pages_each_row_with_its_ending<F: StoreFixture>() {
+    let fixture = F::create().await;
+    let (mut committer, _) = opened(&fixture).await;
+    let mut changes = vec![described(accept(Seq(1), "call-1")), texts(Seq(2), 1)];
+    changes.extend((3..=9).map(|seq| accept(Seq(seq), &format!("call-{seq}"))));
+    commit(&fixture, &mut committer, changes).await;
+    let ended = vec![finish(Seq(10), Seq(3), Seq(3), "call-3"), finish(Seq(11), Seq(5), Seq(5), "call-5")];
+    commit(&fixture, &mut committer, ended).await;
+
+    let all = seen(&fixture, Range::Before(None), 99).await;
+    assert_eq!(places(&all), [9, 8, 7, 6, 5, 4, 3, 1], "the text and the outcomes are not rows of their own");
+    let ended: Vec<_> = all.iter().filter_map(|row| Some((row.seq.0, row.ended.as_ref()?))).collect();
+    assert_eq!(ended.iter().map(|(of, row)| (*of, row.seq.0)).collect::<Vec<_>>(), [(5, 11), (3, 10)]);
+    let story = fixture.store().audit(&home(), AuditQuery::Story { call: Seq(3) }).await.expect("it is read");
+    assert_eq!(*ended[1].1.as_ref(), story[1]);
+    assert_eq!(AuditRow { ended: None, ..all[6].clone() }, story[0]);
+
+    let read = async |range, limit| places(&seen(&fixture, range, limit).await);
+    assert_eq!(read(Range::Before(None), 3).await, [9, 8, 7]);
+    assert_eq!(read(Range::Before(Some(Seq(7))), 3).await, [6, 5, 4]);
+    assert_eq!(read(Range::Before(Some(Seq(4))), 3).await, [3, 1]);
+    assert_eq!(read(Range::After(Seq(0)), 3).await, [1, 3, 4]);
+    assert_eq!(read(Range::After(Seq(4)), 99).await, [5, 6, 7, 8, 9]);
+    assert_eq!(read(Range::At([8, 3, 2, 8, 10, 99].map(Seq).to_vec()), 99).await, [3, 8]);
+    assert_eq!(read(Range::At([8, 3].map(Seq).to_vec()), 1).await, [3]);
+    for nothing in [Range::Before(Some(Seq(1))), Range::After(Seq(9)), Range::At(Vec::new())] {
+        assert_eq!(read(nothing.clone(), 99).await, [0_u64; 0], "{nothing:?}");
+    }
+    assert_eq!(read(Range::Before(None), 0).await, [0_u64; 0]);
+}
+
+/// A place of another conversation, or of another workspace, is not found; nor is one that no journal
+/// can have.
+pub async fn what_people_see_is_per_conversation_and_workspace<F: StoreFixture>() {
+    let fixture = F::create().await;
+    let (mut committer, _) = opened(&fixture).await;
+    let mut elsewhere = accept(Seq(2), "two");
+    elsewhere.journal[0].conversation = Some(ConversationId::new("elsewhere").expect("a plain word is an id"));
+    commit(&fixture, &mut committer, vec![described(accept(Seq(1), "one")), elsewhere]).await;
+    let away = WorkspaceId::new("away").expect("a plain word is an id");
+    let opened = fixture.store().open(&away).await.expect("another workspace opens");
+    let mut other = Committer::of(away, &opened);
+    commit(&fixture, &mut other, (1..=3).map(|seq| accept(Seq(seq), &format!("away-{seq}"))).collect()).await;
+
+    let read = async |range| places(&seen(&fixture, range, 99).await);
+    let far = [1 << 40, (1 << 40) + 1, 1 << 41, 1 << 62, u64::MAX].map(Seq);
+    assert_eq!(read(Range::Before(None)).await, [1]);
+    assert_eq!(read(Range::After(Seq(0))).await, [1]);
+    assert_eq!(read(Range::At([1, 2, 3].map(Seq).to_vec())).await, [1]);
+    assert_eq!(read(Range::At(far.to_vec())).await, [0_u64; 0]);
+    for place in far {
+        assert_eq!(read(Range::Before(Some(place))).await, [1], "{place}");
+        assert_eq!(read(Range::After(place)).await, [0_u64; 0], "{place}");
+    }
 }
 
 /// `sessions` answers the App sessions of a conversation, newest first, at most `limit`.

@@ -58,6 +58,8 @@ macro_rules! store_conformance {
             ses_1_a_document_is_read_back_with_its_revision,
             the_story_of_a_call_is_whole_and_in_order,
             the_audit_answers_newest_first,
+            a_conversation_is_read_in_pages_each_row_with_its_ending,
+            what_people_see_is_per_conversation_and_workspace,
             sessions_are_read_newest_first,
             a_commit_goes_on_when_its_future_is_dropped,
             one_batch_may_hold_several_workspaces,

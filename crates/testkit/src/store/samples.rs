@@ -119,6 +119,7 @@ pub fn row(seq: Seq, happened: Happened, call: Seq, previous: Option<Seq>, body:
         happened,
         subject: call.call_key().as_str().into(),
         call: Some(call.call_key()),
+        conversation: body.call.as_ref().map(|facts| facts.address.conversation.clone()),
         previous,
         code: None,
         at: at(seq.0),

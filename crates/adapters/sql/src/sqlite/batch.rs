@@ -145,6 +145,7 @@ impl Collector {
                 row.happened.as_str().into(),
                 row.subject.clone().into(),
                 row.call.as_ref().map(ToString::to_string).into(),
+                row.conversation.as_ref().map(ToString::to_string).into(),
                 row.previous.map(|seq| integer(seq.0)).transpose()?.into(),
                 row.code.map(lineup_model::ErrorCode::as_str).into(),
                 row.at.wall.0.into(),

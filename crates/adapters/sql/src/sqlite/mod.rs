@@ -3,10 +3,16 @@
 /// Reads a private row struct from the columns of a query, in the order of the fields.
 macro_rules! columns {
     ($row:ident { $($field:ident),* $(,)? }) => {
+        impl $row {
+            fn read(row: &sqlx::sqlite::SqliteRow, first: usize) -> sqlx::Result<Self> {
+                let mut column = first..;
+                Ok(Self { $($field: sqlx::Row::try_get(row, column.next().unwrap_or_default())?),* })
+            }
+        }
+
         impl<'r> sqlx::FromRow<'r, sqlx::sqlite::SqliteRow> for $row {
             fn from_row(row: &'r sqlx::sqlite::SqliteRow) -> sqlx::Result<Self> {
-                let mut column = 0_usize..;
-                Ok(Self { $($field: sqlx::Row::try_get(row, column.next().unwrap_or_default())?),* })
+                Self::read(row, 0)
             }
         }
     };

@@ -1,6 +1,6 @@
 //! What is read while the workspace runs: facts for a batch, the audit, App sessions.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use lineup_core::{
     Known, Needs, Seq,
@@ -12,9 +12,12 @@ use lineup_core::{
     },
 };
 use lineup_model::{CallKey, ConversationId, message::AgentBody};
-use lineup_ports::outbound::{AuditQuery, AuditRow, StoreError};
+use lineup_ports::{
+    inbound::Range,
+    outbound::{AuditQuery, AuditRow, StoreError},
+};
 use serde_json::json;
-use sqlx::SqliteConnection;
+use sqlx::{AssertSqlSafe, Row, SqliteConnection, sqlite::SqliteRow};
 
 use super::{
     batch::{hex, journal_id, place},
@@ -175,9 +178,13 @@ columns!(Told { id, source, actor, happened, subject, call, code, wall, effectiv
 impl Told {
     fn row(self) -> Result<AuditRow, StoreError> {
         let seq = place(self.id);
-        let body = StoredBody::read(&self.body)
-            .and_then(|body| serde_json::to_value(body.body(seq, instant(self.effective, self.wall))))
-            .map_err(|error| unreadable(AUDIT, "journal", self.id, error))?;
+        let wrong = |error| unreadable(AUDIT, "journal", self.id, error);
+        let stored = StoredBody::read(&self.body).map_err(wrong)?;
+        let class = stored.class;
+        let mut body = serde_json::to_value(stored.body(seq, instant(self.effective, self.wall))).map_err(wrong)?;
+        if let Some(class) = class {
+            body["class"] = json!(class);
+        }
         let call = self.call.map(CallKey::new).transpose();
         Ok(AuditRow {
             seq,
@@ -190,7 +197,29 @@ impl Told {
             wall: self.wall,
             effective: self.effective.unsigned_abs(),
             body,
+            ended: None,
         })
+    }
+}
+
+/// A row that people see, and the row that ended what it took in.
+struct Seen {
+    row: Told,
+    ended: Option<Told>,
+}
+
+impl<'r> sqlx::FromRow<'r, SqliteRow> for Seen {
+    fn from_row(row: &'r SqliteRow) -> sqlx::Result<Self> {
+        let first = COLUMNS.split(", ").count();
+        let ended: Option<i64> = row.try_get(first)?;
+        Ok(Self { row: Told::read(row, 0)?, ended: ended.map(|_| Told::read(row, first)).transpose()? })
+    }
+}
+
+impl Seen {
+    fn row(self) -> Result<AuditRow, StoreError> {
+        let ended = self.ended.map(Told::row).transpose()?.map(Box::new);
+        Ok(AuditRow { ended, ..self.row.row()? })
     }
 }
 
@@ -217,10 +246,13 @@ pub(super) async fn audit(
              SELECT id FROM story) ORDER BY id",
             id(call)?,
         ),
+        AuditQuery::Conversation { conversation, range, limit } => {
+            return seen(connection, no, &conversation, range, limit).await;
+        }
         AuditQuery::Refusals { limit } => return refusals(connection, no, limit).await,
     };
     let text = format!("SELECT {COLUMNS} FROM journal WHERE {condition}");
-    let rows: Vec<Told> = sqlx::query_as(sqlx::AssertSqlSafe(text))
+    let rows: Vec<Told> = sqlx::query_as(AssertSqlSafe(text))
         .bind(base)
         .bind(end)
         .bind(argument)
@@ -228,6 +260,54 @@ pub(super) async fn audit(
         .await
         .map_err(|error| failed(AUDIT, error))?;
     rows.into_iter().map(Told::row).collect()
+}
+
+/// How the rows that people see in a conversation are read: newest first, oldest first, and those at
+/// the ids of a list. `?1` is the workspace's first id, `?2` the conversation.
+pub(super) fn seen_queries() -> [String; 3] {
+    let columns = |of: &str| COLUMNS.split(", ").map(|column| format!("{of}.{column}")).collect::<Vec<_>>().join(", ");
+    let query = |from: &str, rest: &str| {
+        format!(
+            "SELECT {}, {} FROM {from} LEFT JOIN endings ON endings.id = seen.id \
+             LEFT JOIN journal AS ending ON ending.id = ?1 + endings.ended WHERE seen.conversation = ?2 {rest}",
+            columns("seen"),
+            columns("ending"),
+        )
+    };
+    [
+        query("journal AS seen", "AND seen.id > ?3 AND seen.id < ?4 ORDER BY seen.id DESC LIMIT ?5"),
+        query("journal AS seen", "AND seen.id > ?3 AND seen.id < ?4 ORDER BY seen.id LIMIT ?5"),
+        query(
+            "json_each(?3) AS wanted CROSS JOIN journal AS seen ON seen.id = wanted.value",
+            "ORDER BY seen.id LIMIT ?4",
+        ),
+    ]
+}
+
+/// Reads rows that people see in a conversation.
+async fn seen(
+    connection: &mut SqliteConnection,
+    no: i64,
+    conversation: &ConversationId,
+    range: Range,
+    limit: u32,
+) -> Result<Vec<AuditRow>, StoreError> {
+    let id = |no, seq| journal_id(no, seq).map_err(|error| corrupt(AUDIT, error));
+    let (base, end) = (id(no, Seq(0))?, id(no + 1, Seq(0))?);
+    // A place that no journal can have is behind all that are there.
+    let bound = |place| journal_id(no, place).unwrap_or(end);
+    let [before, after, at] = seen_queries();
+    let query = |text| sqlx::query_as(AssertSqlSafe(text)).bind(base).bind(conversation.as_str());
+    let query = match range {
+        Range::Before(place) => query(before).bind(base).bind(place.map_or(end, bound)),
+        Range::After(place) => query(after).bind(bound(place)).bind(end),
+        Range::At(places) => {
+            let ids: BTreeSet<i64> = places.into_iter().filter_map(|place| journal_id(no, place).ok()).collect();
+            query(at).bind(json!(ids).to_string())
+        }
+    };
+    let rows: Vec<Seen> = query.bind(limit).fetch_all(connection).await.map_err(|error| failed(AUDIT, error))?;
+    rows.into_iter().map(Seen::row).collect()
 }
 
 async fn refusals(connection: &mut SqliteConnection, no: i64, limit: u32) -> Result<Vec<AuditRow>, StoreError> {
@@ -251,6 +331,7 @@ async fn refusals(connection: &mut SqliteConnection, no: i64, limit: u32) -> Res
         wall: minute.saturating_mul(60_000),
         effective: 0,
         body: json!({ "count": count }),
+        ended: None,
     });
     Ok(rows.collect())
 }

@@ -11,7 +11,10 @@ use super::{
     error::{corrupt, failed},
 };
 
-const MIGRATIONS: [(i64, &str, &str); 1] = [(1, "layout", include_str!("migrations/0001_layout.sql"))];
+const MIGRATIONS: [(i64, &str, &str); 2] = [
+    (1, "layout", include_str!("migrations/0001_layout.sql")),
+    (2, "conversations", include_str!("migrations/0002_conversations.sql")),
+];
 
 /// Brings the database to the layout of this version.
 pub(super) async fn migrate(connection: &mut SqliteConnection) -> Result<(), StoreError> {

@@ -43,10 +43,10 @@ const PARTS: [Part; 14] = [
     },
     Part {
         list: |batch| &mut batch.journal,
-        columns: 11,
+        columns: 12,
         hot: true,
         before: "INSERT OR FAIL INTO journal \
-                 (id, source, actor, happened, subject, call, previous, code, wall, effective, body) \
+                 (id, source, actor, happened, subject, call, conversation, previous, code, wall, effective, body) \
                  SELECT * FROM (VALUES ",
         after: INSERTED,
     },
