@@ -111,8 +111,10 @@ fn kinds(items: &[Item]) -> Vec<&'static str> {
     items.iter().map(kind).collect()
 }
 
-/// The stage, the running operation and the end's class and result of the call with this id.
-fn call(items: &[Item], wanted: &str) -> (Option<Stage>, Option<Running>, Option<(OutcomeClass, Option<Value>)>) {
+/// Where a call stands: stage, running operation, the end's class and result.
+type Stand = (Option<Stage>, Option<Running>, Option<(OutcomeClass, Option<Value>)>);
+
+fn call(items: &[Item], wanted: &str) -> Stand {
     let found = items.iter().find_map(|item| match &item.what {
         What::Call { call_id, stage, running, end, .. } if call_id.as_str() == wanted => {
             Some((*stage, *running, end.as_ref().map(|end| (end.class, end.result.clone()))))
