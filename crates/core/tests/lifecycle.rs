@@ -276,6 +276,52 @@ fn hst_2_a_page_that_reloads_while_an_app_starts_has_its_second_to_come_back() {
 }
 
 #[test]
+fn hst_3_where_the_user_goes_is_confirmed_by_a_session_that_shows_it_and_not_by_going_there() {
+    for way in ["switch", "back"] {
+        let (mut scene, board, call) = up("board.show");
+        scene.confirm();
+        complete(&mut scene, &board, &call);
+        let go = if way == "switch" {
+            scene.intend("n1", Intent::Switch { to: None }).unwrap();
+            Intent::Switch { to: Some(board.clone()) }
+        } else {
+            scene.call("pomodoro.start", "p1", json!({ "minutes": 20 })).unwrap();
+            let pomodoro = scene.instance("main", "pomodoro").unwrap();
+            scene.come_up(&pomodoro);
+            scene.confirm();
+            Intent::Back
+        };
+        scene.intend("n2", go).unwrap();
+        assert_eq!(scene.workspace.focus().top(), Some(&board), "{way}");
+        // The intent names no attempt, and nobody knows yet whether the Host can show it.
+        let show = scene.call("board.show", "k2", json!({})).unwrap();
+        assert!(matches!(state(&scene, &show), CallState::Waiting { .. }), "{way}: {:?}", state(&scene, &show));
+        scene.confirm();
+        assert!(matches!(state(&scene, &show), CallState::Running { .. }), "{way}");
+        assert_eq!(scene.words("k2"), ["starting", "activation_ready"], "{way}");
+    }
+}
+
+#[test]
+fn act_10_a_call_that_waited_for_the_user_who_comes_starts_once_a_session_shows_its_app() {
+    let (mut scene, board, call) = up("board.add");
+    complete(&mut scene, &board, &call);
+    let focus = scene.call("pomodoro.start", "p1", json!({ "minutes": 20 })).unwrap();
+    let pomodoro = scene.instance("main", "pomodoro").unwrap();
+    scene.come_up(&pomodoro);
+    scene.confirm();
+    let sketch = scene.call("board.sketch", "k2", json!({})).unwrap();
+    assert_eq!(state(&scene, &sketch), CallState::NeedsYou);
+    scene.intend("n1", Intent::Switch { to: Some(board.clone()) }).unwrap();
+    assert!(scene.workspace.call(&focus).is_none(), "the user left the focus");
+    assert_eq!(scene.words("k2"), ["accepted", "starting"], "no operation begins before somebody sees it");
+    let activation = scene.workspace.host_view().foreground.unwrap().activation.unwrap();
+    scene.host("tab", Report::Failed { activation });
+    assert_eq!(failure(&scene, "k2"), "app_activation_failed");
+    assert_eq!(scene.workspace.focus().top(), Some(&board), "the user stays where they went");
+}
+
+#[test]
 fn i29_a_hundred_calls_of_an_instance_wait_for_the_user_and_no_more() {
     let mut scene = Scene::focusing(20);
     scene.put(Input::Recovered { manifests: vec![board(), pomodoro()] }).unwrap();

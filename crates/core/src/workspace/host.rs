@@ -1,7 +1,7 @@
 //! The Hosts' entry and the user's: intents, reports, UI Actions, and what hosting adapters and
 //! AppServer report (UIA-*, HST-*).
 
-use lineup_model::{ActivationId, ErrorCode, Generation, HostSessionId, InstanceId, limits, message::Fault};
+use lineup_model::{ActivationId, ErrorCode, Generation, InstanceId, limits, message::Fault};
 use serde_json::json;
 
 use super::{
@@ -115,6 +115,8 @@ impl Workspace {
         let seq = draft.record(Happened::IntentDone, asked.intent_id.as_str(), Some(detail));
         draft.change(|set| set.entries.push(EntryChange::Taken { key, seq }));
         let top = self.focus.top().cloned();
+        // Where the user goes is in front by the Runtime's decision; that a Host shows it is said by the
+        // Host, for an attempt that asks for it (ACT-2, HST-3).
         match &asked.intent {
             Intent::Switch { to } => {
                 if let Some(top) = top
@@ -127,14 +129,12 @@ impl Workspace {
                     None => FocusStack::cleared(),
                 };
                 draft.focus(stack);
-                draft.seen_by(&asked.session);
             }
             Intent::Back => {
                 if let Some(top) = top {
                     draft.left(&top);
                     let stack = draft.workspace.focus.without(&top);
                     draft.focus(stack);
-                    draft.seen_by(&asked.session);
                 }
             }
             Intent::Close { instance } => {
@@ -302,14 +302,6 @@ impl Draft {
         }
         if let Some(top) = self.workspace.focus.top().cloned() {
             self.seen_in_front(&top, false);
-        }
-    }
-
-    /// The user brought what is in front there, in a session that shows it.
-    fn seen_by(&mut self, session: &HostSessionId) {
-        let visible = self.workspace.hosts.get(session).is_some_and(|host| host.visible);
-        if let (true, Some(top)) = (visible, self.workspace.focus.top().cloned()) {
-            self.seen_in_front(&top, true);
         }
     }
 

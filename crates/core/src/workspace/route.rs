@@ -148,8 +148,8 @@ impl Draft {
         match instance.state {
             InstanceState::Foreground | InstanceState::Background if !wants_foreground => Way::Run(instance),
             InstanceState::Foreground if seen => Way::Run(instance),
-            // One that is in front, and nobody confirmed that since the Runtime came up, is
-            // confirmed for this attempt (ACT-2).
+            // One that is in front, and nobody confirmed that since it came there or since the
+            // Runtime came up, is confirmed for this attempt (ACT-2).
             InstanceState::Foreground
             | InstanceState::Background
             | InstanceState::Suspended
