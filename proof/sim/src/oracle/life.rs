@@ -24,6 +24,8 @@ impl Oracle {
     pub(super) fn check_life(&mut self, prev: &Tables, now: &Tables) {
         let (before, after) = (number(&prev.raw, "effective_ms"), number(&now.raw, "effective_ms"));
         self.log.check("I38", after >= before, "the stored clock went back", &json!([before, after]));
+        // Effective time advances by elapsed time and by nothing else.
+        self.log.check("OP-4", after <= self.clock, "effective time runs ahead", &json!([after, self.clock]));
         self.activations(prev, now);
         self.operations(prev, now);
         self.focus(prev, now);
@@ -82,7 +84,10 @@ impl Oracle {
             }
         }
         for row in now.rows("activations").iter().filter(|row| row["state"] == "starting") {
-            self.queues.insert(text(row, "instance").to_owned(), names(row, "waiting"));
+            // Whoever came first is first, also if a later call caused the activation that both wait on (ACT-3, I27).
+            let mut queue = names(row, "waiting");
+            queue.sort_by_key(|key| now.get("calls", key).map(|call| number(call, "order")));
+            self.queues.insert(text(row, "instance").to_owned(), queue);
         }
         if in_all > 0 {
             self.log.check("I29", in_all <= MAX_WAITING_IN_ALL, "too many calls wait in the workspace", &json!(in_all));
@@ -106,8 +111,8 @@ impl Oracle {
         }
         let needs = self.tools.get(text(&shown, "tool")).is_some_and(|tool| tool["readiness"] == "foreground_required");
         if needs {
-            let shown_once = self.confirmed.iter().any(|(instance, _)| instance == text(&shown, "instance"));
-            self.log.check("ACT-2", shown_once, "a handler that needs the foreground ran without it", &shown);
+            let began = self.begun.contains(key);
+            self.log.check("ACT-2", began, "a handler that needs the foreground ran without it", &shown);
         }
         let kind = |key: &str| {
             let tool = self.tools.get(text(self.last.get("calls", key)?, "tool"))?;
@@ -239,7 +244,22 @@ impl Oracle {
         }
         if self.recovering && !self.acted && !old.is_empty() {
             let kept: Vec<_> = old.iter().filter(|id| live(id)).cloned().collect();
-            self.log.check("I58", new == kept, "the focus changed over a restart", &json!([old, new]));
+            // A call that ended while nothing ran gives the focus back, if its tool declares that (INV-3): from the
+            // top, and never from under an operation that holds it (ACT-10).
+            let restored = |id: &String| {
+                let bound = |row: &Value| row["instance"] == id.as_str() && row["needs_foreground"] == true;
+                let held = now.rows("operations").iter().any(|row| bound(row) && row["state"] == "running");
+                let declared = now.rows("calls").iter().any(|call| {
+                    let tool = self.tools.get(text(call, "tool"));
+                    call["instance"] == id.as_str()
+                        && tool.is_some_and(|tool| tool["target"]["restore_previous_focus"] == true)
+                        && outcome(call).is_some()
+                        && ended(prev.get("calls", text(call, "key"))).is_none()
+                });
+                declared && !held
+            };
+            let sound = kept.starts_with(&new) && kept[new.len()..].iter().all(restored);
+            self.log.check("I58", sound, "the focus changed over a restart", &json!([old, new]));
         }
         let Some(top) = prev.top() else { return };
         for row in now.rows("operations").iter().filter(|row| row["instance"] == top && row["state"] == "running") {
@@ -266,21 +286,33 @@ impl Oracle {
         }
     }
 
-    /// HST-3: `started` of a tool that needs the foreground follows a confirmation of the attempt.
+    /// HST-3, ACT-2: what needs the foreground goes under way after a session confirmed the attempt, and not because
+    /// the user, the MiniApp or the Runtime wants the instance in front.
     fn foreground_starts(&mut self, prev: &Tables, now: &Tables) {
         for call in now.rows("calls") {
+            let key = text(call, "key");
             let started = |call: &Value| receipts(call).iter().any(|row| row["stage"] == "started");
-            let before = prev.get("calls", text(call, "key")).is_some_and(started);
             let tool = self.tools.get(text(call, "tool"));
-            if before || !started(call) || tool.is_none_or(|tool| tool["readiness"] != "foreground_required") {
+            let needs = tool.is_some_and(|tool| tool["readiness"] == "foreground_required");
+            if !needs || !(started(call) || call["status"] == "running") || !self.begun.insert(key.to_owned()) {
                 continue;
             }
             let instance = text(call, "instance");
             let confirmed = [prev, now].iter().filter_map(|tables| tables.get("instances", instance)).any(|row| {
                 !row["attempt"].is_null() && self.confirmed.contains(&(instance.to_owned(), canonical(&row["attempt"])))
             });
-            self.log.check("HST-3", confirmed, "`started` without a confirmed foreground", call);
+            let invariant = if started(call) { "HST-3" } else { "ACT-2" };
+            self.log.check(invariant, confirmed, "under way without a confirmed foreground", call);
         }
+        // What is covered was shown, and is to be confirmed anew; one that is only on its way was not in front yet.
+        let top = now.top();
+        let coming = |instance: &str, attempt: &str| {
+            let activation = |row: &&Value| {
+                row["instance"] == instance && row["state"] == "starting" && canonical(&row["id"]) == attempt
+            };
+            now.rows("activations").iter().any(|row| activation(&row))
+        };
+        self.confirmed.retain(|(instance, attempt)| top == Some(instance.as_str()) || coming(instance, attempt));
     }
 
     fn audit(&mut self, now: &Tables) {

@@ -37,7 +37,7 @@
 //! `key` is the Runtime-minted call key, `order` the order of acceptance, `change` the number of the change set
 //! inside batches (without it what must hold "in the same commit" is looked at per dump, or, where a batch
 //! could excuse it, not at all). `focus` is bottom to top. `attempt` is the attempt a Host must name when it confirms
-//! the foreground. `waiting` lists the calls that wait on the activation, in order, the causing one first; calls that
+//! the foreground. `waiting` lists the calls that wait on the activation, in any order; calls that
 //! wait for something else (an exclusive holder, the user) are not in it. `causing` stays when the activation ends.
 //! Unchanged rows keep their order from dump to dump. Every call comes from a `tool.invoke`. A crash makes every Host
 //! session invisible until the world says otherwise. Answers are told with the generation they were given under.
@@ -193,7 +193,10 @@ pub struct Oracle {
     queues: BTreeMap<String, Vec<String>>,
     // the world
     visible: BTreeSet<String>,
+    /// Instance and attempt: what a visible session said that it shows, as long as that stands.
     confirmed: BTreeSet<(String, String)>,
+    /// Calls of tools that need the foreground which went under way.
+    begun: BTreeSet<String>,
     leavings: u64,
     leavings_before: [u64; 2],
     marks: BTreeMap<String, u64>,
@@ -245,6 +248,8 @@ impl Oracle {
             self.commit(image, at);
         }
         (self.recovering, self.acted) = (true, false);
+        // Nobody shows anything yet.
+        self.confirmed.clear();
         let down = self.crash_clock..self.clock;
         let running = self.last.rows("operations").iter().filter(|row| row["state"] == "running");
         let passed =

@@ -219,6 +219,8 @@ pub(super) fn history() -> History {
     let heard = [t.receipt(4, "activation_failed", "r9"), t.settle(4, "expired", json!("call_expired"), "r10")];
     t.commit("show fails");
     heard.into_iter().zip(["hear failing", "hear failed"]).for_each(|(wire, name)| t.push(name, "got", wire));
+    t.push("visible again", "visible", json!(null));
+    t.push("confirmed again", "confirmed", json!({"id":"i1","attempt":1}));
     t.push("the deadline", "clock", json!(100));
     t.push("ask start too", "sent", invoke("s8", "k5", "pomo.start", 5));
     t.tables["effective_ms"] = json!(100);

@@ -99,6 +99,7 @@ const FAULTS: &[(&str, Spoil)] = &[
     ("I56", |h| h.at("started")["focus"] = json!(["i1", "i1"])),
     ("I56", |h| h.row("drawn", "instances", 0)["state"] = json!("closed")),
     ("I58", |h| h.at("recovered")["focus"] = json!(["i2"])),
+    ("I58", |h| h.at("recovered")["focus"] = json!([])),
     ("I61", |h| h.at("inventory again")["revision"] = json!("R2")),
     ("I61", |h| h.at("inventory again")["sequence"] = json!(0)),
     ("I62", |h| h.row("starting", "calls", 0)["revision"] = json!("OLD")),
@@ -140,6 +141,12 @@ const FAULTS: &[(&str, Spoil)] = &[
     ("INV-7", |h| h.at("inventory")["tools"] = json!([{"id":"pomo.start","executor":"runtime"}])),
     ("INV-8", |h| h.at("hear stale")["current_revision"] = json!("OLD")),
     ("ACT-3", |h| h.drop("draw first")),
+    ("ACT-3", |h| {
+        // Also not if the later one caused the activation.
+        h.row("drawing waits", "activations", 1)["causing"] = json!("K3");
+        h.row("drawing waits", "activations", 1)["waiting"] = json!(["K3", "K2"]);
+        h.drop("draw first");
+    }),
     ("CALL-14", |h| h.row("drawn", "calls", 1)["journal"][2]["change"] = json!(5)),
     ("CALL-14", |h| h.row("show fails", "calls", 3)["journal"].as_array_mut().unwrap().truncate(2)),
     ("CALL-14", |h| h.row("show fails", "calls", 3)["journal"][0]["change"] = json!(9)),
@@ -151,6 +158,7 @@ const FAULTS: &[(&str, Spoil)] = &[
         h.at("board ready")["operations"].as_array_mut().unwrap().push(twin);
     }),
     ("OP-4", |h| h.row("completed", "operations", 0)["ended_at"] = json!(99)),
+    ("OP-4", |h| h.at("drawn")["effective_ms"] = json!(50)),
     ("OP-4", |h| {
         // Down at the deadline: the recovered image still runs it, recovery completes it, not late.
         h.at("second dies")["clock"] = json!(101);
@@ -168,6 +176,18 @@ const FAULTS: &[(&str, Spoil)] = &[
     }),
     ("HST-3", |h| h.drop("visible")),
     ("HST-3", |h| h.at("confirmed")["attempt"] = json!(2)),
+    // What one saw before a restart, or before another app covered it, does not count.
+    ("HST-3", |h| h.drop("confirmed again")),
+    ("HST-3", |h| {
+        h.drop("confirmed again");
+        h.before("second dies", "confirmed", json!({"id":"i1","attempt":1}));
+    }),
+    ("HST-3", |h| {
+        let mut covered = h.copy("show fails");
+        (covered["focus"], covered["outbox"]) = (json!([]), json!([]));
+        h.before("the deadline", "commit", covered);
+    }),
+    ("ACT-2", |h| h.row("show waits", "calls", 3)["status"] = json!("running")),
     ("DUR-2", |h| {
         let row = json!({"message_id":"r98","recipient":"a","conversation":"c","seq":98,"kind":"other"});
         h.at("left")["outbox"].as_array_mut().unwrap().push(row);
@@ -246,6 +266,42 @@ fn op_4_a_deadline_missed_while_down_passes_when_it_is_completed_late() {
     };
     assert!(oracle.violations().iter().all(|v| v.invariant == "DUR-2"), "{:#?}", oracle.violations());
     assert!(oracle.exercised().contains_key("OP-4") && oracle.exercised().contains_key("I39"));
+}
+
+#[test]
+fn i58_a_call_that_ended_while_down_gives_the_focus_back_if_its_tool_says_so_and_nothing_else_does() {
+    let recovered = |restores: bool, held: bool, focus: Value, code: Option<&str>| {
+        let tool =
+            json!({"id":"b.open","input_schema":{},"output_schema":{},"target":{"restore_previous_focus":restores}});
+        let mut oracle = Oracle::new(&json!([{"tools":[tool]}]), &[("a", "c")]);
+        let instance = |id: &str| json!({"id":id,"conversation":id,"app_scope":"b","state":"background"});
+        let operation = json!({"id":"o","call":"K2","instance":"i2","conversation":"i2","app_scope":"b","state":"running",
+            "created_at":0,"needs_foreground":true,"ends_on_leaving":false});
+        let call = json!({"key":"K1","conversation":"c","agent":"a","call_id":"k1","tool":"b.open","instance":"i2",
+            "status":"running","order":1,"journal":[]});
+        let mut tables = json!({"commit":1,"effective_ms":0,"inventories":[],"calls":[call],"activations":[],
+            "instances":[instance("i1"), instance("i2")],"focus":["i1","i2"],"outbox":[],"audit":[],
+            "operations": if held { json!([operation]) } else { json!([]) }});
+        oracle.commit(&tables, 0);
+        oracle.crashed(1);
+        oracle.restarted(&tables, 2);
+        tables["commit"] = json!(2);
+        tables["focus"] = focus;
+        if let Some(code) = code {
+            let row = json!({"kind":"outcome","message_id":"m","status":"expired","code":code});
+            tables["calls"][0]["journal"] = json!([row]);
+        }
+        oracle.commit(&tables, 3);
+        oracle.violations().iter().any(|violation| violation.invariant == "I58")
+    };
+    let expired = Some("call_expired");
+    assert!(!recovered(true, false, json!(["i1"]), expired));
+    assert!(!recovered(true, false, json!(["i1", "i2"]), None));
+    assert!(recovered(true, false, json!(["i1"]), None), "no call ended");
+    assert!(recovered(false, false, json!(["i1"]), expired), "its tool declares nothing of the kind");
+    assert!(recovered(true, true, json!(["i1"]), expired), "an operation holds it there");
+    assert!(recovered(true, false, json!(["i2"]), expired), "not from the middle");
+    assert!(recovered(true, false, json!([]), expired), "not the one below");
 }
 
 #[test]

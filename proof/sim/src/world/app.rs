@@ -20,11 +20,7 @@ use rand::{Rng, SeedableRng, rngs::StdRng};
 use serde_json::{Value, json};
 
 use super::{Happening, World, runtime::Waiter};
-use crate::{
-    oracle::{Host, MiniApp},
-    plan::Fault,
-    zoo::Mutant,
-};
+use crate::{oracle::MiniApp, plan::Fault, zoo::Mutant};
 
 /// One thing that a handler does.
 #[derive(Clone, Debug)]
@@ -306,15 +302,6 @@ impl World {
             Item::Action(action) => Work::Action { action: action.clone(), generation },
         };
         let from = MiniAppContext { work: (!free).then_some(work), ..context };
-        if let MiniAppRequest::RequestForeground { .. } = &request {
-            // The Runtime brings it forward by its own decision and asks no Host to confirm it: what may
-            // be granted counts as shown, so the checker is blind to a grant that no Host has seen.
-            let now = self.stamp();
-            let (name, attempt) = (instance.to_string(), self.ledger.attempt(instance.as_str()));
-            self.oracle.host(Host::Visible("granted", true), now);
-            let shown = Host::Confirmed { session: "granted", instance: &name, attempt: &attempt };
-            self.oracle.host(shown, now);
-        }
         let request = self.answered(request);
         let waiter = Waiter::Handler { instance: instance.clone(), launch, item: item.clone() };
         self.offer(Input::MiniApp(MiniAppInput { from, request }), waiter);

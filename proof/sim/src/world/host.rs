@@ -196,13 +196,6 @@ impl World {
             Intent::Resume => "resume",
         };
         self.oracle.host(Host::Intent(word), now);
-        if let Intent::Switch { to: Some(instance) } = &input.intent {
-            // Where the user goes, the session shows it: that confirms the foreground by itself.
-            let instance = instance.to_string();
-            let attempt = self.ledger.attempt(&instance);
-            let session = input.session.to_string();
-            self.oracle.host(Host::Confirmed { session: &session, instance: &instance, attempt: &attempt }, now);
-        }
         if self.mutant(Mutant::HideIsLeaving) && matches!(input.intent, Intent::Hide | Intent::Lock | Intent::Sleep) {
             input.intent = Intent::Switch { to: None };
         }

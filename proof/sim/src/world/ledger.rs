@@ -276,11 +276,6 @@ impl Ledger {
         }
     }
 
-    /// The attempt that a Host has to name for an instance.
-    pub(super) fn attempt(&self, instance: &str) -> Value {
-        self.instances.get(instance).map_or(Value::Null, |row| row["attempt"].clone())
-    }
-
     /// The number of the last batch.
     #[must_use]
     pub fn commit(&self) -> u64 {
@@ -295,10 +290,8 @@ impl Ledger {
         let instances = rows(&self.instances);
         for activation in &mut activations {
             let id = activation["id"].as_str().unwrap_or_default();
-            let cause = activation["causing"].as_str().unwrap_or_default();
-            let mut waiting: Vec<String> =
+            let waiting: Vec<String> =
                 self.waiting.iter().filter(|(_, on)| *on == id).map(|(seq, _)| seq.call_key().to_string()).collect();
-            waiting.sort_by_key(|key| key != cause);
             activation["waiting"] = json!(waiting);
         }
         let inventories: Vec<Value> = self
