@@ -16,6 +16,15 @@ const MAX_ATTEMPTS: usize = 3;
 fn names(value: &Value, key: &str) -> Vec<String> {
     list(value, key).iter().filter_map(Value::as_str).map(str::to_owned).collect()
 }
+/// The edges of an activation.
+fn edge(from: &str, to: &str) -> bool {
+    match from {
+        "none" => to == "starting",
+        "starting" => matches!(to, "ready" | "failed" | "cancelled"),
+        "ready" => to == "closed",
+        _ => false,
+    }
+}
 fn ended(call: Option<&Value>) -> Option<&Value> {
     call.and_then(outcome)
 }
@@ -44,15 +53,18 @@ impl Oracle {
             let (state, waiting, instance) = (text(row, "state"), names(row, "waiting"), text(row, "instance"));
             let old = prev.get("activations", text(row, "id"));
             let was = old.map_or("none", |old| text(old, "state"));
-            if was != state {
-                let edge = match was {
-                    "none" => state != "closed",
-                    // Several changes may lie between two dumps.
-                    "starting" => matches!(state, "ready" | "failed" | "cancelled" | "closed"),
-                    "ready" => state == "closed",
-                    _ => false,
-                };
-                self.log.check("I24", edge, "not an edge of the activation", &json!([was, row]));
+            // A batch may hold several changes, even a whole life: `states` says what lies between two dumps.
+            let then = old.map(|old| names(old, "states")).unwrap_or_default();
+            let path = names(row, "states");
+            if was != state || path != then {
+                let mut went = path.strip_prefix(&*then).map(<[_]>::to_vec).unwrap_or_default();
+                if path.is_empty() {
+                    went.push(state.to_owned());
+                }
+                let mut at = was;
+                let edges = went.iter().all(|next| edge(std::mem::replace(&mut at, next), next));
+                let whole = edges && at == state;
+                self.log.check("I24", whole, "not an edge of the activation", &json!([was, row]));
             }
             if matches!(state, "starting" | "ready") {
                 self.log.check("I25", live.insert(instance), "two live activations of one instance", row);

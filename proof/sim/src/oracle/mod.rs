@@ -25,7 +25,8 @@
 //!     "instance?":"i-1","order":1,
 //!     "journal":[{"kind":"receipt","seq":1,"stage":"starting","message_id":"r-1","change?":7},
 //!       {"kind":"outcome","message_id":"r-2","status":"completed","result?":{},"code?":"…","change?":9}]}],
-//!   "activations": [{"id":"v-1","instance":"i-1","state":"starting","causing?":"K1","waiting":["K1"]}],
+//!   "activations": [{"id":"v-1","instance":"i-1","state":"starting","states?":["starting"],
+//!     "causing?":"K1","waiting":["K1"]}],
 //!   "instances": [{"id":"i-1","conversation":"c-1","app_scope":"pomodoro","state":"starting","attempt?":1}],
 //!   "focus": ["i-0","i-1"],
 //!   "operations": [{"id":"o-1","call":"K1","instance?":"i-1","conversation":"c-1","app_scope":"pomodoro",
@@ -36,7 +37,8 @@
 //! ```
 //! `key` is the Runtime-minted call key, `order` the order of acceptance, `change` the number of the change set
 //! inside batches (without it what must hold "in the same commit" is looked at per dump, or, where a batch
-//! could excuse it, not at all). `focus` is bottom to top. `attempt` is the attempt a Host must name when it confirms
+//! could excuse it, not at all). `states` are all states of an activation so far; without it one state at most lies
+//! between two dumps. `focus` is bottom to top. `attempt` is the attempt a Host must name when it confirms
 //! the foreground. `waiting` lists the calls that wait on the activation, in any order; calls that
 //! wait for something else (an exclusive holder, the user) are not in it. `causing` stays when the activation ends.
 //! Unchanged rows keep their order from dump to dump. Every call comes from a `tool.invoke`. A crash makes every Host
@@ -173,6 +175,8 @@ pub struct Oracle {
     // the wire
     requests: BTreeMap<(String, String), Request>,
     sent_ids: BTreeSet<(String, String)>,
+    /// Requests that are no JSON, but name themselves before the fault.
+    torn: BTreeSet<(String, String)>,
     repeats: BTreeSet<Wired>,
     taken: BTreeSet<(String, String)>,
     seen: BTreeMap<(String, String), Vec<u8>>,

@@ -60,6 +60,10 @@ const FAULTS: &[(&str, Spoil)] = &[
     ("I16", |h| h.at("starting")["audit"] = json!([])),
     ("I16", |h| h.at("second dies")["focus"] = json!([])),
     ("I24", |h| h.row("show waits", "activations", 1)["state"] = json!("failed")),
+    ("I24", |h| h.row("starting", "activations", 0)["state"] = json!("ready")),
+    ("I24", |h| h.row("starting", "activations", 0)["states"] = json!(["ready", "starting"])),
+    ("I24", |h| h.row("starting", "activations", 0)["states"] = json!(["starting", "closed", "starting"])),
+    ("I24", |h| h.row("starting", "activations", 0)["states"] = json!(["starting", "ready"])),
     ("I25", |h| h.row("show waits", "activations", 2)["instance"] = json!("i2")),
     ("I26", |h| h.row("board ready", "activations", 1)["waiting"] = json!(["K3"])),
     ("I27", |h| h.row("completed", "calls", 4)["order"] = json!(0)),
@@ -214,6 +218,27 @@ fn a_correct_history_passes_and_exercises_every_invariant() {
     // A correct history of this size starts no handler in the foreground.
     let vacuous: Vec<_> = vacuous.into_iter().filter(|id| **id != "ACT-2").collect();
     assert!(vacuous.is_empty(), "{vacuous:?} of {exercised:?}");
+}
+
+#[test]
+fn call_7_a_torn_request_may_be_called_unreadable_and_nothing_else() {
+    let torn = &b"{\"type\":\"lineup.v1.tool.invoke\",\"id\":\"s1\",\"conversation_id\":\"c\",\"call_id\":\"k\xff"[..];
+    let told = |sent: &[u8], code: &str, reason: &str| {
+        let mut oracle = Oracle::new(&json!([]), &[("a", "c")]);
+        oracle.sent("a", sent, 0);
+        let mut answer = refusal("m1", "s1", code);
+        answer["reason"] = json!(reason);
+        oracle.received("a", answer.to_string().as_bytes(), 1);
+        oracle.violations().iter().map(|v| v.invariant).collect::<Vec<_>>()
+    };
+    assert_eq!(told(torn, "envelope_invalid", "bad_utf8"), [""; 0]);
+    assert_eq!(told(&torn[..torn.len() - 1], "envelope_invalid", "bad_json"), [""; 0]);
+    // Not for another reason, not if nobody can read whose it is, not if it is no request.
+    assert_eq!(told(torn, "envelope_invalid", "bad_id"), ["CALL-7"]);
+    assert_eq!(told(torn, "tool_not_advertised", "bad_utf8"), ["CALL-7"]);
+    assert_eq!(told(&torn[..38], "envelope_invalid", "bad_json"), ["CALL-7"]);
+    let other = String::from_utf8_lossy(torn).replace("tool.invoke", "tool.result");
+    assert_eq!(told(&other.as_bytes()[..70], "envelope_invalid", "bad_json"), ["CALL-7"]);
 }
 
 #[test]

@@ -16,6 +16,10 @@ const HIDDEN: &str = "executor handler parameters policy permissions visibility 
 const EXCUSES: &str = "rate_limited storage_unavailable storage_corrupt payload_too_large workspace_moved internal";
 /// Reasons of the decoder, which speaks before any record is looked up.
 const UNREADABLE: &str = "duplicate_key number_range bad_string too_deep too_large unknown_tool bad_id bad_envelope";
+/// Reasons why bytes are no JSON at all.
+const NO_JSON: &str = "bad_utf8 bad_json";
+const REQUESTS: &str = "lineup.v1.agent.hello lineup.v1.tool.invoke lineup.v1.tool.status lineup.v1.tool.cancel \
+    lineup.v1.message.text";
 const CODES: &str = "envelope_invalid agent_unauthorized conversation_not_found inventory_revision_mismatch \
     tool_not_advertised tool_input_invalid tool_output_invalid tool_failed call_id_conflict call_already_final \
     call_not_found call_not_cancellable call_expired app_disabled app_instance_not_found app_scope_mismatch \
@@ -42,6 +46,12 @@ pub(super) fn known_code(code: &str) -> bool {
 fn only(value: &Value, allowed: &str) -> bool {
     value.as_object().is_some_and(|o| o.keys().all(|key| among(allowed, key)))
 }
+/// What stands whole before the first fault of bytes that are no JSON.
+fn beginning(bytes: &[u8]) -> Value {
+    let read = bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid());
+    let commas = read.rmatch_indices(',').map(|(at, _)| format!("{}}}", &read[..at]));
+    commas.filter_map(|begun| serde_json::from_str(&begun).ok()).next().unwrap_or_default()
+}
 fn same_content(request: &Value, call: &Value) -> bool {
     request["tool"] == call["tool"] && canonical(&request["input"]) == canonical(&call["input"])
 }
@@ -66,7 +76,14 @@ impl Oracle {
     pub fn sent(&mut self, agent: &str, bytes: &[u8], at: i64) {
         self.log.at = at;
         self.acted = true;
-        let Ok(body) = serde_json::from_slice::<Value>(bytes) else { return };
+        let Ok(body) = serde_json::from_slice::<Value>(bytes) else {
+            // Nobody has to answer it, and whoever can read whose request it is may say that it is unreadable.
+            let begun = beginning(bytes);
+            if among(REQUESTS, text(&begun, "type")) && !text(&begun, "id").is_empty() {
+                self.torn.insert((agent.to_owned(), text(&begun, "id").to_owned()));
+            }
+            return;
+        };
         let id = (agent.to_owned(), text(&body, "id").to_owned());
         self.sent_ids.insert(id.clone());
         if body["type"] == "lineup.v1.tool.invoke" && !text(&body, "call_id").is_empty() {
@@ -219,9 +236,15 @@ impl Oracle {
         let (code, reply) = (text(body, "code"), (agent.to_owned(), text(body, "in_reply_to").to_owned()));
         let shape =
             body["status"] == "rejected" && body["final"] == false && known_code(code) && body.get("result").is_none();
-        self.log.check("CALL-7", shape && self.sent_ids.contains(&reply), "a refusal that refuses nothing", body);
+        let torn = self.torn.contains(&reply) && among(NO_JSON, text(body, "reason")) && code == "envelope_invalid";
+        let asked = torn || self.sent_ids.contains(&reply);
+        self.log.check("CALL-7", shape && asked, "a refusal that refuses nothing", body);
         let stored = self.last.rows("calls").iter().filter_map(outcome).any(|row| row["message_id"] == body["id"]);
         self.log.check("CALL-7", !stored, "an outcome was sent as not final", body);
+        if torn {
+            // It is of the torn envelope: an intact one of the same id still waits for its own answer.
+            return;
+        }
         let Some(request) = self.requests.get_mut(&reply) else { return };
         request.answered = true;
         let call = self.keys.get(&request.wired).and_then(|key| self.last.get("calls", key));

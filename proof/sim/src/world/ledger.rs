@@ -67,7 +67,8 @@ impl Ledger {
                 if let Kept::Put(activation) = change {
                     let id = activation.id.to_string();
                     let row = json!({
-                        "id": id, "instance": activation.instance, "state": "starting", "causing": activation.cause,
+                        "id": id, "instance": activation.instance, "state": "starting", "states": ["starting"],
+                        "causing": activation.cause,
                     });
                     self.activations.entry(id).or_insert(row);
                 }
@@ -164,7 +165,7 @@ impl Ledger {
     fn stand_down(&mut self, instance: &str, newest: Option<&str>) {
         for (id, activation) in &mut self.activations {
             if activation["instance"] == instance && activation["state"] == "ready" && newest != Some(id.as_str()) {
-                activation["state"] = "closed".into();
+                enter(activation, "closed".into());
             }
         }
         if let (Some(row), Some(newest)) = (self.instances.get_mut(instance), newest) {
@@ -210,7 +211,7 @@ impl Ledger {
         match row.happened {
             Happened::ActivationEnded => {
                 if let (Some(found), Some(detail)) = (self.activations.get_mut(row.subject.as_ref()), detail) {
-                    found["state"] = detail["end"].clone();
+                    enter(found, detail["end"].clone());
                 }
             }
             Happened::OperationEnded => {
@@ -308,6 +309,14 @@ impl Ledger {
             "outbox": self.outbox.values().cloned().collect::<Vec<_>>(), "audit": self.audit,
         })
     }
+}
+
+/// An activation is in this state from now on; the ones before are kept, as a batch may hold several.
+fn enter(activation: &mut Value, state: Value) {
+    if let Some(states) = activation["states"].as_array_mut() {
+        states.push(state.clone());
+    }
+    activation["state"] = state;
 }
 
 fn unknown(key: &CallKey) -> Value {
