@@ -323,9 +323,6 @@ impl World {
             },
             Reply::Refused { refusal, .. } => {
                 self.coverage.refused(refusal.error.code);
-                if self.calm && refusal.error.code == lineup_model::ErrorCode::Internal {
-                    self.fail("CALL-3", format!("a fault of the Runtime's own without a cause: {refusal:?}"));
-                }
             }
             Reply::Unknown { type_name } => self.fail("WIRE-3", format!("an unknown reply {type_name}")),
         }

@@ -155,8 +155,13 @@ impl World {
     fn carry_out(&mut self, effects: Effects) {
         let Effects { settled, mut send, handed, actions, over, inbox, moved, activating, processes, shape } = effects;
         let mut acknowledged = Vec::new();
+        let life = self.life;
         for (ticket, outcome) in settled {
             self.answer(ticket, outcome, &mut acknowledged);
+            if self.life != life {
+                // A recovery that was refused ended the process: nothing else follows from it.
+                return;
+            }
         }
         let Some(engine) = &self.engine else { return };
         // A superseded inventory that was not sent yet is not worth sending.
@@ -195,6 +200,13 @@ impl World {
             Err(rejected) => format!("rejected {}", rejected.fault.code),
         };
         self.say(&format!("<- {word} for {waiter:?}"));
+        // Judged where the Runtime says it: on its way to the agent a refusal may be older than its cause.
+        if let Err(rejected) = &outcome
+            && rejected.fault.code == ErrorCode::Internal
+            && !self.excuses_internal()
+        {
+            self.fail("CALL-3", format!("a fault of the Runtime's own without a cause: {rejected:?}"));
+        }
         self.coverage.settled(&outcome);
         match waiter {
             Waiter::Nobody => {}

@@ -27,6 +27,8 @@ fn now<T>(future: impl Future<Output = T>) -> T {
 #[derive(Debug)]
 struct AtStore {
     commit: Commit,
+    /// What the simulation has it do with this batch, and with no later one.
+    scripted: Option<Scripted>,
     /// What it said, once it has done it; it may not have said it to anyone yet.
     done: Option<Committed>,
 }
@@ -37,12 +39,14 @@ pub(super) struct Gate {
     store: MemoryStore,
     at_store: Option<AtStore>,
     fetched: Option<Option<Fetched>>,
+    /// The store's last answer was the simulation's refusal, and nobody has been told `internal` for it.
+    refused: bool,
     mutant: Option<Mutant>,
 }
 
 impl Gate {
     pub(super) fn new(mutant: Option<Mutant>) -> Self {
-        Self { store: MemoryStore::new(), at_store: None, fetched: None, mutant }
+        Self { store: MemoryStore::new(), at_store: None, fetched: None, refused: false, mutant }
     }
 
     pub(super) fn fill(&mut self, full: bool) {
@@ -97,13 +101,12 @@ impl World {
         } else {
             None
         };
-        if let Some(scripted) = scripted {
+        if let Some(scripted) = &scripted {
             self.say(&format!("the store will answer batch {} with {scripted:?}", commit.number));
-            self.gate.store.script([scripted]);
         }
         let slow = self.strikes(Fault::StoreSlow, 0.4);
         let first = !slow || self.rng.random_bool(0.5);
-        self.gate.at_store = Some(AtStore { commit, done: None });
+        self.gate.at_store = Some(AtStore { commit, scripted, done: None });
         if first {
             self.store_works();
         }
@@ -113,15 +116,20 @@ impl World {
 
     /// The store does what it was asked, whether or not anyone hears of it.
     fn store_works(&mut self) {
-        let Some(AtStore { commit, done: None }) = &self.gate.at_store else { return };
-        let mut commit = commit.clone();
+        let Some(AtStore { commit, scripted, done: None }) = &self.gate.at_store else { return };
+        let (mut commit, scripted) = (commit.clone(), scripted.clone());
         if let Some(mutant) = self.gate.mutant {
             mutant.at_store(&mut commit, &mut self.rng);
         }
         let before = self.gate.store.commits();
         let number = commit.number;
         let lies = self.mutant(Mutant::CommitLost) && number.is_multiple_of(9);
-        let answer = if lies { Committed::Committed } else { now(self.gate.store.commit(vec![commit.clone()])) };
+        let answer = if lies {
+            Committed::Committed
+        } else {
+            self.gate.store.script(scripted);
+            now(self.gate.store.commit(vec![commit.clone()]))
+        };
         if self.gate.store.commits() > before {
             self.coverage.durable(&commit);
             self.ledger.apply(&commit);
@@ -137,7 +145,8 @@ impl World {
 
     pub(super) fn store_settles(&mut self) {
         self.store_works();
-        let Some(AtStore { done: Some(answer), .. }) = self.gate.at_store.take() else { return };
+        let Some(AtStore { done: Some(answer), scripted, .. }) = self.gate.at_store.take() else { return };
+        self.gate.refused = matches!(scripted, Some(Scripted::NothingChanged(Cause::Refused(_) | Cause::EntryKnown)));
         if answer != Committed::Committed {
             self.say(&format!("the store answers {answer:?}"));
         }
@@ -149,9 +158,15 @@ impl World {
         self.reconcile();
     }
 
+    /// Whether the simulation has brought about the one `internal` that may be answered now: a batch of one
+    /// decision that the store refused.
+    pub(super) fn excuses_internal(&mut self) -> bool {
+        std::mem::take(&mut self.gate.refused)
+    }
+
     /// Whether something is durable that the engine has not heard of yet.
     pub(super) fn is_ahead(&self) -> bool {
-        self.gate.at_store.as_ref().is_some_and(|at_store| at_store.done == Some(Committed::Committed))
+        self.gate.at_store.as_ref().is_some_and(|at_store| at_store.commit.number <= self.ledger.commit())
             || self.engine.as_ref().is_some_and(|engine| engine.standing() == lineup_runtime::Standing::Unknown)
     }
 
