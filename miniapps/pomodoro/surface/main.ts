@@ -9,6 +9,7 @@ const face = part<HTMLElement>('remaining');
 
 let words = wordsFor(navigator.language);
 let told: Told | null = null;
+let title = '';
 let phase: Phase = 'waiting';
 let timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -20,6 +21,7 @@ function write(id: string, words: string): void {
 function draw(): void {
   clearTimeout(timer);
   focus.dataset.phase = phase;
+  write('title', title || words.title);
   const left = told ? remaining(told, performance.now()) : 0;
   const running = phase === 'running' && told !== null;
   write('remaining', running ? text(left) : '');
@@ -66,7 +68,7 @@ bridge.onState(({ data, time }) => {
   const next = time && { ...time, at: now };
   phase = phaseOf({ phase, told }, next, now);
   told = next;
-  write('title', typeof data.title === 'string' ? data.title : '');
+  title = typeof data.title === 'string' ? data.title : '';
   draw();
 });
 bridge.ready.catch(() => write('said', words.lost));

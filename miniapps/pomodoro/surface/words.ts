@@ -1,4 +1,5 @@
 const en = {
+  title: 'Focus',
   waiting: 'Nothing is running',
   done: 'Time is up. Well done.',
   stopped: 'Stopped',
@@ -8,6 +9,7 @@ const en = {
 };
 
 const zh: typeof en = {
+  title: '专注',
   waiting: '没有正在进行的专注',
   done: '时间到，辛苦了。',
   stopped: '已停止',
