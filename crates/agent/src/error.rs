@@ -19,6 +19,9 @@ pub enum AgentError {
     /// The Runtime refused the request (CALL-7).
     #[error("the request was refused: {}", .0.error.code)]
     Refused(Box<Refusal>),
+    /// A request with this message id waits for its answer.
+    #[error("a request with this message id waits for an answer")]
+    IdInUse,
     /// [`crate::MAX_OPEN_REQUESTS`] requests wait for an answer.
     #[error("too many requests wait for an answer")]
     TooManyRequests,

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use lineup_model::{ConversationId, Inventory, MessageId, message::Refusal};
+use lineup_model::{CallId, ConversationId, Inventory, MessageId, message::Refusal};
 use tokio::sync::mpsc;
+
+use crate::Event;
 
 /// One thing that came in.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,6 +28,16 @@ pub enum Message {
         sequence: u64,
         /// The tools.
         inventory: Arc<Inventory>,
+    },
+    /// Something happened to a call that this handle does not follow: the agent made it before this
+    /// program was restarted, or over another connection. [`crate::Agent::status`] follows it.
+    Call {
+        /// Where.
+        conversation: ConversationId,
+        /// Which.
+        call_id: CallId,
+        /// What; it may come more than once.
+        event: Event,
     },
     /// A request was refused for which nobody waits any more, such as a text.
     Refused {

@@ -7,8 +7,9 @@
 //! the relay and the Runtime say it.
 //!
 //! Several programs, or several [`Agent`]s of one program, may be the same agent at once. Each hears
-//! everything that is said to the agent: receipts and outcomes of calls that it does not follow are
-//! passed over, inventories are adopted.
+//! everything that is said to the agent: inventories are adopted, receipts and outcomes of calls that
+//! it does not follow go to its subscriber ([`Message::Call`]). That is also how a program finds the
+//! calls that it made before it was restarted.
 //!
 //! It deliberately decides nothing: which tool to call, and what to do about a refusal, is the
 //! agent's business. To add a request, add it to `lineup_wire::RequestBody`, then a method here and
@@ -43,7 +44,7 @@ mod task;
 
 use std::sync::Arc;
 
-use lineup_link::{Link, Options};
+use lineup_link::Link;
 use lineup_model::{
     AgentId, CallId, ConversationId, ErrorCode, Inventory, MessageId, Revision, ToolId, Wall, message::Fault,
 };
@@ -54,6 +55,9 @@ use tokio::{sync::watch, task::AbortHandle};
 pub use call::{Call, Event};
 pub use error::AgentError;
 pub use incoming::{Incoming, Message};
+// What an agent's program names: it needs no other crate of this repository.
+pub use lineup_link::Options;
+pub use lineup_model as model;
 pub use state::Counters;
 
 use call::Track;
@@ -235,16 +239,34 @@ impl Agent {
     /// When the text cannot be written, or the connection has ended. A later refusal of the
     /// Runtime's is a [`Message::Refused`].
     pub async fn send_text(&self, conversation: &ConversationId, text: impl Into<String>) -> Result<(), AgentError> {
-        let body = RequestBody::Text { text: text.into() };
-        match self.ask(conversation, body, Waiting::Relay).await? {
-            Answer::Done => Ok(()),
-            Answer::Refused(refusal) => Err(AgentError::Refused(refusal)),
-        }
+        self.send_text_as(conversation, fresh(), text).await
     }
 
-    /// Everything that comes in and belongs to no request of this handle's: texts, inventories, late
-    /// refusals, and refusals of what another connection of the same agent asked. The newest subscriber gets them; without one they are acknowledged and forgotten.
-    /// One that does not read holds up everything else, also its calls: read it or drop it.
+    /// As [`Agent::send_text`], under an id of one's own: the Runtime takes the texts of one agent in by
+    /// their ids, so one that is said again under its id, also by another connection of the same
+    /// agent, is said once.
+    ///
+    /// # Errors
+    /// As [`Agent::send_text`], and [`AgentError::IdInUse`] while a request of this id waits.
+    pub async fn send_text_as(
+        &self,
+        conversation: &ConversationId,
+        id: MessageId,
+        text: impl Into<String>,
+    ) -> Result<(), AgentError> {
+        let (answer, answered) = tokio::sync::oneshot::channel();
+        let body = RequestBody::Text { text: text.into() };
+        self.send_as(id, conversation, body, Waiting::Relay(answer)).await?;
+        self.answer(answered).await.and_then(|answer| match answer {
+            Answer::Done => Ok(()),
+            Answer::Refused(refusal) => Err(AgentError::Refused(refusal)),
+        })
+    }
+
+    /// Everything that comes in and belongs to no request of this handle's: texts, inventories, what
+    /// happens to calls that it does not follow, late refusals, and refusals of what another connection
+    /// of the same agent asked. The newest subscriber gets them; without one they are acknowledged and
+    /// forgotten. One that does not read holds up everything else, also its calls: read it or drop it.
     #[must_use]
     pub fn incoming(&self) -> Incoming {
         self.inner.state.subscribe()
@@ -281,11 +303,24 @@ impl Agent {
     ) -> Result<Answer, AgentError> {
         let (answer, answered) = tokio::sync::oneshot::channel();
         self.send(conversation, body, waiting(answer)).await?;
+        self.answer(answered).await
+    }
+
+    async fn answer(&self, answered: tokio::sync::oneshot::Receiver<Answer>) -> Result<Answer, AgentError> {
         answered.await.map_err(|_| self.inner.ended())
     }
 
     async fn send(&self, conversation: &ConversationId, body: RequestBody, waiting: Waiting) -> Result<(), AgentError> {
-        let id: MessageId = fresh();
+        self.send_as(fresh(), conversation, body, waiting).await
+    }
+
+    async fn send_as(
+        &self,
+        id: MessageId,
+        conversation: &ConversationId,
+        body: RequestBody,
+        waiting: Waiting,
+    ) -> Result<(), AgentError> {
         let bytes = encode_request(&Request { id: id.clone(), conversation: conversation.clone(), body });
         // The codec that the Runtime uses has the last word on what may be sent.
         decode_request(&bytes).map_err(|malformed| AgentError::Malformed(malformed.fault))?;

@@ -142,6 +142,9 @@ impl State {
         if known.requests.len() >= MAX_OPEN_REQUESTS {
             return Err(AgentError::TooManyRequests);
         }
+        if known.requests.contains_key(&id) {
+            return Err(AgentError::IdInUse);
+        }
         let message = outgoing(&id, &pending);
         known.open(id, pending);
         Ok((known.on, message))
@@ -237,8 +240,11 @@ impl Known {
         match body {
             AgentBody::Receipt(receipt) => {
                 let key = (conversation, receipt.call_id.clone());
+                let Some(followers) = self.followers.get(&key) else {
+                    return Some(unfollowed(key, Event::Receipt(receipt)));
+                };
                 let mut answered = Vec::new();
-                for Follower { request, track } in self.followers.get(&key).into_iter().flatten() {
+                for Follower { request, track } in followers {
                     if let Some(track) = track {
                         track.receipt(&receipt);
                         answered.push(request.clone());
@@ -256,7 +262,10 @@ impl Known {
             }
             AgentBody::Outcome(outcome) => {
                 let key = (conversation, outcome.call_id.clone());
-                for Follower { request, track } in self.followers.remove(&key).unwrap_or_default() {
+                let Some(followers) = self.followers.remove(&key) else {
+                    return Some(unfollowed(key, Event::Outcome(outcome)));
+                };
+                for Follower { request, track } in followers {
                     if let Some(track) = track {
                         track.end(Event::Outcome(outcome.clone()));
                     }
@@ -356,6 +365,10 @@ impl Known {
             Some(Waiting::Hello(None) | Waiting::Call(..) | Waiting::Status(..)) | None => {}
         }
     }
+}
+
+fn unfollowed((conversation, call_id): CallKey, event: Event) -> Message {
+    Message::Call { conversation, call_id, event }
 }
 
 fn outgoing(id: &MessageId, pending: &Pending) -> Outgoing {

@@ -247,6 +247,50 @@ async fn status_follows_a_call_that_this_agent_did_not_make() {
 }
 
 #[tokio::test]
+async fn call_8_after_a_restart_joining_tells_the_open_calls_and_status_follows_them() {
+    let world = World::new().await;
+    let (agent, mut runtime) = joined(&world).await;
+    drop(agent);
+    let agent = world.agent().await;
+    let mut incoming = agent.incoming();
+    let conversation = conversation();
+    let (_, ()) = join!(agent.hello(&conversation), async {
+        runtime.hello().await;
+        runtime.inventory(1, &["start"]).await;
+        runtime.receipt(&call_id("k1"), 2, Stage::Started).await;
+    });
+    assert!(matches!(incoming.next().await, Some(Message::Inventory { .. })));
+    match incoming.next().await {
+        Some(Message::Call { call_id: id, event: Event::Receipt(receipt), .. }) => {
+            assert_eq!((id, receipt.stage), (call_id("k1"), Stage::Started));
+        }
+        other => panic!("{other:?}"),
+    }
+    let mut call = agent.status(&conversation, &call_id("k1")).await.unwrap();
+    runtime.request().await;
+    runtime.receipt(call.id(), 2, Stage::Started).await;
+    runtime.complete(call.id(), json!({})).await;
+    assert_eq!(seq(call.next().await), 2);
+    assert!(is_outcome(call.next().await));
+}
+
+#[tokio::test]
+async fn a_text_has_the_id_that_it_is_given_and_no_two_wait_under_one() {
+    let world = World::new().await;
+    let (agent, mut runtime) = joined(&world).await;
+    let (conversation, id) = (conversation(), MessageId::new("re-t1").unwrap());
+    let (first, second, (request, _)) = join!(
+        agent.send_text_as(&conversation, id.clone(), "one"),
+        agent.send_text_as(&conversation, id.clone(), "two"),
+        runtime.request()
+    );
+    assert_eq!((first, second), (Ok(()), Err(AgentError::IdInUse)));
+    assert_eq!((&request.id, request.body), (&id, RequestBody::Text { text: "one".into() }));
+    let (again, (request, _)) = join!(agent.send_text_as(&conversation, id.clone(), "one"), runtime.request());
+    assert_eq!((again, request.id), (Ok(()), id));
+}
+
+#[tokio::test]
 async fn texts_go_both_ways_and_a_redelivered_one_is_heard_once() {
     let world = World::new().await;
     let (agent, mut runtime) = joined(&world).await;

@@ -17,6 +17,17 @@ async fn start(agent: &Agent, id: &str) -> Call {
     agent.invoke_with(&conversation(), "pomodoro.start", json!({ "minutes": 20 }), options).await.unwrap()
 }
 
+/// What a subscriber hears of the call `k1` that it does not follow.
+fn of_a_call(message: Option<Message>) -> Event {
+    match message {
+        Some(Message::Call { conversation: place, call_id: id, event }) => {
+            assert_eq!((place, id), (conversation(), call_id("k1")));
+            event
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
 #[tokio::test]
 async fn h28_the_same_call_over_five_connections_has_one_outcome_on_each() {
     let world = World::new().await;
@@ -59,11 +70,13 @@ async fn h28_what_is_said_about_a_call_of_another_connection_changes_nothing_her
     assert!(matches!(call.next().await, Some(Event::Refused(_))));
     assert!(matches!(own.next().await, Some(Event::Outcome(outcome)) if outcome.call_id == call_id("k2")));
     assert_eq!(own.next().await, None);
-    // The refusal is nobody's here: only a subscriber hears of it.
+    // None of it is anybody's here: only a subscriber hears of it.
+    assert!(matches!(of_a_call(incoming.next().await), Event::Receipt(receipt) if receipt.stage == Stage::Started));
     match incoming.next().await {
         Some(Message::Refused { refusal, .. }) => assert_eq!(refusal.in_reply_to, message),
         other => panic!("{other:?}"),
     }
+    assert!(matches!(of_a_call(incoming.next().await), Event::Outcome(_)));
     assert_eq!(bystander.counters(), lineup_agent::Counters::default());
 }
 

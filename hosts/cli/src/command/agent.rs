@@ -103,6 +103,8 @@ async fn watch(data: &DataDir, who: &As, printer: &Printer) -> Result<ExitCode, 
                 &refused(&refusal),
                 || format!("{conversation}: refused ({}): {}", refusal.error.code, refusal.error.message),
             ),
+            // What happens to calls is printed by the command that follows them.
+            Some(Message::Call { .. }) => {}
             Some(other) => printer.words(&format!("{other:?}")),
         }
     }
