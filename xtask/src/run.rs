@@ -19,6 +19,9 @@ pub(crate) struct Run {
     /// Where the workspace is kept; without it, `demo` where cargo builds to. Remove it to begin anew
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
+    /// Leaves the demo agent out, so that you are the only agent
+    #[arg(long)]
+    no_demo_agent: bool,
     /// What `lineup serve` is told
     #[arg(last = true)]
     arguments: Vec<String>,
@@ -42,19 +45,24 @@ pub(crate) fn run(command: &Run) -> Result<String, String> {
     let programs = target.join(if command.release { "release" } else { "debug" });
     let data = command.data.clone().map_or_else(|| Ok(target.join("demo")), std::path::absolute);
     let data = data.map_err(|error| error.to_string())?;
-    eprintln!("{}", next(&programs, &data));
+    eprintln!("{}", next(&programs, &data, !command.no_demo_agent));
     let mut serve = Command::new(programs.join(format!("lineup{}", std::env::consts::EXE_SUFFIX)));
-    serve.current_dir(root()).arg("serve").arg("--data").arg(&data).args(&command.arguments);
+    serve.current_dir(root()).arg("serve").arg("--data").arg(&data);
+    if !command.no_demo_agent {
+        serve.arg("--demo-agent");
+    }
+    serve.args(&command.arguments);
     stay(serve)
 }
 
 /// What to type in another terminal.
-fn next(programs: &Path, data: &Path) -> String {
+fn next(programs: &Path, data: &Path, demo_agent: bool) -> String {
+    let answered = if demo_agent { "      # the demo agent answers" } else { "" };
     format!(
         "\nIn every other terminal, once:\n  export PATH=\"{}:$PATH\" LINEUP_DATA=\"{}\"\n\n\
          Then, one terminal for the Host, which stays:\n  lineup host attach\n\n\
          And one for everybody else:\n  lineup agent tools\n  lineup agent call pomodoro.start '{{\"minutes\": 20}}'\n  \
-         lineup user say 'Help me focus'\n  lineup inspect calls\n\n\
+         lineup user say 'start a 20 minute focus'{answered}\n  lineup inspect calls\n\n\
          README.md explains what you see. Ctrl-C here stops it; what it knew is kept for the next time.\n",
         programs.display(),
         data.display()

@@ -42,6 +42,7 @@ pub enum Command {
     #[command(after_help = "\
 Examples:
   lineup serve
+  lineup serve --demo-agent            # then: lineup user say 'start a 20 minute focus'
   lineup serve --data ./demo --listen 127.0.0.1:0 --json   # any free port; read it from the ready line
 
 Ctrl-C stops it cleanly.")]
@@ -81,6 +82,9 @@ pub struct Serve {
     /// Where to listen: a loopback address; port 0 takes any free one.
     #[arg(long, default_value = "127.0.0.1:7310", value_name = "ADDR", value_parser = address)]
     pub listen: SocketAddr,
+    /// Let a simple agent answer in `main`, as the agent `demo`: it keeps focus periods, without a language model.
+    #[arg(long)]
+    pub demo_agent: bool,
     /// Whose time it is.
     #[arg(long, hide = true, default_value = "system")]
     pub clock: ClockKind,

@@ -1,6 +1,6 @@
 //! Runs the Runtime: the one place that joins the adapters.
 
-use std::{io::ErrorKind, process::ExitCode, sync::Arc};
+use std::{io::ErrorKind, process::ExitCode, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use axum::serve::ListenerExt as _;
@@ -11,6 +11,7 @@ use lineup_adapters::{
     web::{Entries, Tokens, WebAdapter},
     websocket::WebSocketTransport,
 };
+use lineup_agent::Agent;
 use lineup_core::{policy::Conversation, workspace::input::Setup};
 use lineup_failpoint::{Point, hit};
 use lineup_model::{AgentId, ConversationId, message::Fault};
@@ -47,7 +48,8 @@ pub async fn run(data: &DataDir, serve: Serve, printer: &Printer) -> Result<Exit
     data.create()?;
     let demo = AgentId::new(DEMO.1).expect("a plain word is a well-formed id");
     let mut credentials = Credentials::load_or_create(data.path())?;
-    if credentials.agents().next().is_none() {
+    let has_demo = credentials.token(&Role::Agent(demo.clone())).is_some();
+    if credentials.agents().next().is_none() || serve.demo_agent && !has_demo {
         credentials.enrol(&demo)?;
     }
     let relay = Relay::open(data.path()).await.map_err(|error| in_use(data, error))?;
@@ -84,7 +86,7 @@ pub async fn run(data: &DataDir, serve: Serve, printer: &Printer) -> Result<Exit
         .hosts(web.hosts())
         .surfaces(web.surfaces())
         .miniapps(Arc::new(InProcess::bundles(bundles)))
-        .clock(clock)
+        .clock(clock.clone())
         .start()
         .await?;
     seed(&runtime, &demo).await?;
@@ -92,6 +94,10 @@ pub async fn run(data: &DataDir, serve: Serve, printer: &Printer) -> Result<Exit
     let inspect = Arc::new(Looking { runtime: runtime.clone(), relay: relay.counts() });
     web.attach(Entries { hosts: handle.clone(), actions: handle.clone(), setup: handle, inspect });
     hit(Point::ServeAttached);
+    let talking = serve.demo_agent.then(|| {
+        let url = format!("ws://{address}{}", relay::PATH);
+        tokio::spawn(talk(url, token(Role::Agent(demo.clone())), clock)).abort_handle()
+    });
 
     let clock = match serve.clock {
         ClockKind::System => "system",
@@ -102,8 +108,12 @@ pub async fn run(data: &DataDir, serve: Serve, printer: &Printer) -> Result<Exit
         "ready": true, "listen": address.to_string(), "data": data.path(), "pid": std::process::id(), "clock": clock,
     });
     printer.say(&ready, || {
+        let then = match talking {
+            Some(_) => "user say 'start a 20 minute focus'",
+            None => "agent call pomodoro.start '{\"minutes\": 20}'",
+        };
         format!(
-            "{} on {address}, data in {}\nTry, in another terminal:\n  lineup host attach{at}\n  lineup agent call pomodoro.start '{{\"minutes\": 20}}'{at}",
+            "{} on {address}, data in {}\nTry, in another terminal:\n  lineup host attach{at}\n  lineup {then}{at}",
             printer.strong("LineUp is ready"),
             data.path().display(),
             at = format_args!(" --data {}", data.path().display()),
@@ -112,12 +122,28 @@ pub async fn run(data: &DataDir, serve: Serve, printer: &Printer) -> Result<Exit
 
     stop.await;
     printer.words("Stopping: what is under way is kept.");
+    if let Some(talking) = talking {
+        talking.abort();
+    }
     data.withdraw();
     web.close();
     runtime.stop().await;
     relay.close().await;
     server.abort();
     Ok(ExitCode::SUCCESS)
+}
+
+/// The demo agent, with its own credential at the relay, as if it were elsewhere.
+async fn talk(url: String, token: String, clock: Arc<dyn Clock>) {
+    let conversation = ConversationId::new(DEMO.0).expect("a plain word is a well-formed id");
+    match Agent::connect(url, token).await {
+        Ok(agent) => {
+            let now = move || Duration::from_millis(clock.read().boot_ms);
+            lineup_demo_agent::run(agent, conversation, now).await;
+            tracing::warn!("the demo agent's connection has ended");
+        }
+        Err(error) => tracing::warn!(%error, "the demo agent could not connect"),
+    }
 }
 
 /// The MiniApps of this host, without those that are left out.

@@ -49,6 +49,11 @@ impl World {
         self.serve_with(&["--listen", address])
     }
 
+    /// As [`World::serve`], with the demo agent, at an address.
+    pub fn serve_with_demo_agent(&mut self, address: &str) -> Value {
+        self.serve_with(&["--listen", address, "--demo-agent"])
+    }
+
     fn serve_with(&mut self, flags: &[&str]) -> Value {
         let mut serving = self.start(&[&["serve", "--clock", "manual"], flags].concat());
         let ready = serving.line();
