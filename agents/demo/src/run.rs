@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use lineup_agent::{
-    Agent, AgentError, Call, CallOptions, Event, Message,
+    Agent, AgentError, Call, CallOptions, Event, Incoming, Message,
     model::{CallId, ConversationId, ErrorCode, MessageId},
 };
 use tokio::{sync::mpsc, task::JoinSet};
@@ -13,12 +13,14 @@ use crate::{
     talk::{News, Order, Step, Talk},
 };
 
-/// Joins the conversation, and keeps talking there and wherever else it is spoken to, until the agent's
-/// connection has ended for good. `now` is any clock that does not go back; it is read to estimate how long
-/// is left. Dropping the future ends it; calls go on.
-pub async fn run(agent: Agent, conversation: ConversationId, now: impl Fn() -> Duration + Send) {
-    // Before anything can come in.
-    let mut incoming = agent.incoming();
+/// Takes what [`Agent::connect_listening`] gives, joins the conversation, and keeps talking there and
+/// wherever else it is spoken to, until the agent's connection has ended for good. `now` is any clock that
+/// does not go back; it is read to estimate how long is left. Dropping the future ends it; calls go on.
+pub async fn run(
+    (agent, mut incoming): (Agent, Incoming),
+    conversation: ConversationId,
+    now: impl Fn() -> Duration + Send,
+) {
     let (found, mut finds) = mpsc::unbounded_channel();
     let (voice, said) = mpsc::unbounded_channel();
     let mut work = JoinSet::new();

@@ -128,11 +128,23 @@ impl Agent {
     /// # Errors
     /// As [`Agent::connect`].
     pub async fn connect_with(options: Options) -> Result<Self, AgentError> {
-        let inner = Arc::new(Inner {
-            link: Link::open(options),
-            state: State::default(),
-            connection: watch::Sender::new(Connection::Down),
-        });
+        Self::over(options, State::default()).await
+    }
+
+    /// As [`Agent::connect_with`], with a subscriber that hears also what was kept for the agent while
+    /// it was away: that comes at once. See [`Agent::incoming`].
+    ///
+    /// # Errors
+    /// As [`Agent::connect`].
+    pub async fn connect_listening(options: Options) -> Result<(Self, Incoming), AgentError> {
+        let state = State::default();
+        let incoming = state.subscribe();
+        Ok((Self::over(options, state).await?, incoming))
+    }
+
+    async fn over(options: Options, state: State) -> Result<Self, AgentError> {
+        let connection = watch::Sender::new(Connection::Down);
+        let inner = Arc::new(Inner { link: Link::open(options), state, connection });
         let (identity, welcomed) = tokio::sync::oneshot::channel();
         let alive = Arc::new(Alive(tokio::spawn(task::run(Arc::clone(&inner), identity)).abort_handle()));
         match welcomed.await {

@@ -275,6 +275,17 @@ async fn call_8_after_a_restart_joining_tells_the_open_calls_and_status_follows_
 }
 
 #[tokio::test]
+async fn dur_2_what_was_kept_while_the_agent_was_away_is_heard_by_one_that_listens_from_the_start() {
+    let world = World::new().await;
+    let runtime = world.runtime().await;
+    let body = AgentBody::Text { text: "early".into() };
+    let id = MessageId::new("t1").unwrap();
+    runtime.deliver(&AgentMessage { id, conversation: conversation(), body }).await;
+    let (_agent, mut incoming) = Agent::connect_listening(world.options(&Role::Agent(demo()))).await.unwrap();
+    assert!(matches!(incoming.next().await, Some(Message::Text { text, .. }) if text == "early"));
+}
+
+#[tokio::test]
 async fn a_text_has_the_id_that_it_is_given_and_no_two_wait_under_one() {
     let world = World::new().await;
     let (agent, mut runtime) = joined(&world).await;

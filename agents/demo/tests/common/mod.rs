@@ -82,7 +82,7 @@ impl World {
 
     /// A demo agent; its conversation is joined by its first request.
     pub async fn demo(&self) -> Running {
-        let agent = Agent::connect_with(self.options(&Role::Agent(demo()))).await.unwrap();
+        let agent = Agent::connect_listening(self.options(&Role::Agent(demo()))).await.unwrap();
         let now = Arc::clone(&self.now);
         let now = move || Duration::from_millis(now.load(Ordering::SeqCst));
         Running(tokio::spawn(lineup_demo_agent::run(agent, conversation(), now)).abort_handle())

@@ -11,7 +11,7 @@ use lineup_adapters::{
     web::{Entries, Tokens, WebAdapter},
     websocket::WebSocketTransport,
 };
-use lineup_agent::Agent;
+use lineup_agent::{Agent, Options};
 use lineup_core::{policy::Conversation, workspace::input::Setup};
 use lineup_failpoint::{Point, hit};
 use lineup_model::{AgentId, ConversationId, message::Fault};
@@ -136,7 +136,7 @@ pub async fn run(data: &DataDir, serve: Serve, printer: &Printer) -> Result<Exit
 /// The demo agent, with its own credential at the relay, as if it were elsewhere.
 async fn talk(url: String, token: String, clock: Arc<dyn Clock>) {
     let conversation = ConversationId::new(DEMO.0).expect("a plain word is a well-formed id");
-    match Agent::connect(url, token).await {
+    match Agent::connect_listening(Options::new(url, token)).await {
         Ok(agent) => {
             let now = move || Duration::from_millis(clock.read().boot_ms);
             lineup_demo_agent::run(agent, conversation, now).await;
