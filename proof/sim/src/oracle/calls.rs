@@ -119,7 +119,7 @@ impl Oracle {
         if let Some(newest) = self.invoked.get(key).and_then(|all| all.iter().max()).filter(|_| by_handler) {
             let said = self.answers.get(key).is_some_and(|all| {
                 all.iter().any(|(generation, output)| {
-                    generation == newest
+                    generation.is_none_or(|generation| generation == *newest)
                         && output.as_ref().is_some_and(|o| canonical(o) == canonical(&result["result"]))
                 })
             });

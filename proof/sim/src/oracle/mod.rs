@@ -91,8 +91,9 @@ pub enum Host<'a> {
 pub enum MiniApp<'a> {
     /// A handler was started for the call key; generations of one call grow.
     Invoked { call: &'a str, generation: u64 },
-    /// A handler (or `complete` / `fail`) answered; `None` is a failure.
-    Answered { call: &'a str, generation: u64, output: Option<&'a Value> },
+    /// A handler (or `complete` / `fail`) answered; no output is a failure. What is said outside of a delivery
+    /// names none, and so is of no older one.
+    Answered { call: &'a str, generation: Option<u64>, output: Option<&'a Value> },
 }
 
 /// Agent, conversation, agent's own call id.
@@ -206,7 +207,7 @@ pub struct Oracle {
     marks: BTreeMap<String, u64>,
     disturbed: bool,
     invoked: BTreeMap<String, Vec<u64>>,
-    answers: BTreeMap<String, Vec<(u64, Option<Value>)>>,
+    answers: BTreeMap<String, Vec<(Option<u64>, Option<Value>)>>,
     late: BTreeSet<String>,
 }
 

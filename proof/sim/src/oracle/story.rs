@@ -55,7 +55,8 @@ impl History {
                 "calm" => oracle.calm(),
                 _ => {
                     let generation = value["generation"].as_u64().unwrap_or(1);
-                    let answer = MiniApp::Answered { call: id, generation, output: value.get("output") };
+                    let named = (!value["outside"].is_boolean()).then_some(generation);
+                    let answer = MiniApp::Answered { call: id, generation: named, output: value.get("output") };
                     let start = MiniApp::Invoked { call: id, generation };
                     oracle.miniapp(if kind == "answer" { answer } else { start }, now);
                 }

@@ -242,6 +242,15 @@ fn call_7_a_torn_request_may_be_called_unreadable_and_nothing_else() {
 }
 
 #[test]
+fn dur_4_an_answer_that_is_of_no_delivery_is_of_no_older_one() {
+    let mut told = history();
+    told.at("second drawn")["generation"] = json!(1);
+    told.at("second drawn")["outside"] = json!(true);
+    let oracle = told.told();
+    assert!(oracle.violations().is_empty(), "{:#?}", oracle.violations());
+}
+
+#[test]
 fn i64_a_tool_that_declares_a_reserved_name_is_reported() {
     let tool = json!({"id":"x.y","input_schema":{"properties":{"instance_id":{"type":"string"}}}});
     let oracle = Oracle::new(&json!([{"tools":[tool]}]), &[]);

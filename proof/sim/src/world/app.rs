@@ -12,7 +12,7 @@ use lineup_core::{
     workspace::input::{AppHappened, AppReport, MiniAppInput},
 };
 use lineup_model::{
-    ActionId, CallKey, ErrorCode, Generation, InstanceId, MessageId, Method,
+    ActionId, ErrorCode, Generation, InstanceId, MessageId, Method,
     message::{Fault as Said, Progress},
 };
 use lineup_ports::outbound::Item;
@@ -309,21 +309,16 @@ impl World {
 
     /// Tells the checker what a handler says in the end, and lets defects of the entry in.
     fn answered(&mut self, mut request: MiniAppRequest) -> MiniAppRequest {
-        let current = |world: &Self, call: &CallKey| {
-            let state = world.engine.as_ref().and_then(|engine| engine.head().call(call).map(|call| call.attempts));
-            state.unwrap_or(0)
-        };
         let now = self.stamp();
         match &request {
             MiniAppRequest::Complete { call, generation, output } => {
-                let given = generation.map_or_else(|| current(self, call), |generation| generation.0);
-                let told =
-                    MiniApp::Answered { call: call.as_str(), generation: u64::from(given), output: Some(output) };
+                let generation = generation.map(|generation| u64::from(generation.0));
+                let told = MiniApp::Answered { call: call.as_str(), generation, output: Some(output) };
                 self.oracle.miniapp(told, now);
             }
             MiniAppRequest::Fail { call, generation, .. } | MiniAppRequest::Cancel { call, generation, .. } => {
-                let given = generation.map_or_else(|| current(self, call), |generation| generation.0);
-                let told = MiniApp::Answered { call: call.as_str(), generation: u64::from(given), output: None };
+                let generation = generation.map(|generation| u64::from(generation.0));
+                let told = MiniApp::Answered { call: call.as_str(), generation, output: None };
                 self.oracle.miniapp(told, now);
             }
             _ => {}
