@@ -1,4 +1,12 @@
-import { batch, computed, effect, type ReadonlySignal, type Signal, signal } from '@preact/signals';
+import {
+  batch,
+  computed,
+  effect,
+  type ReadonlySignal,
+  type Signal,
+  signal,
+  untracked,
+} from '@preact/signals';
 import { HostLink } from './host/link';
 import { Drafts } from './page/drafts';
 import { PageLink } from './page/link';
@@ -126,7 +134,8 @@ export class Shell {
       if (this.reach.state.value === 'ok' && this.#surfaceApps.peek() === null) void this.#list(world);
     });
     effect(() => {
-      if (world.visible.value) this.tryNow();
+      // What it finds is not followed: a socket that waits for its next try is left to wait.
+      if (world.visible.value) untracked(() => this.tryNow());
     });
     effect(() => {
       const viewed = this.viewed.value;

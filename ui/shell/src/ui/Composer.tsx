@@ -26,6 +26,7 @@ export function Composer({ conversation }: { conversation: string }) {
   const field = useRef<HTMLTextAreaElement>(null);
   const over = useRef<HTMLSpanElement>(null);
   const times = filled.value;
+  const known = useRef(times);
 
   const measure = () => {
     const area = field.current;
@@ -44,7 +45,9 @@ export function Composer({ conversation }: { conversation: string }) {
     if (!area) return;
     area.value = shell.drafts.read(conversation);
     measure();
-    if (times > 0) {
+    // Only words that were just put there bring the caret along.
+    if (times !== known.current) {
+      known.current = times;
       area.focus();
       area.setSelectionRange(area.value.length, area.value.length);
     }

@@ -74,7 +74,7 @@ export class Socket {
 
   /** Opens it now, unless it is open or opening. */
   connect(): void {
-    if (this.#phase.value !== 'waiting') return;
+    if (this.#phase.peek() !== 'waiting') return;
     clearTimeout(this.#timer);
     this.#phase.value = 'connecting';
     const wire = this.open();
