@@ -264,3 +264,92 @@ fn wrong(place: Seq, error: &serde_json::Error) -> Fault {
         format!("journal row {place} cannot be read: {error}; restore the database from a backup"),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use lineup_core::Workspace;
+    use lineup_model::Effective;
+    use lineup_testkit::{
+        manifests,
+        store::samples::{accept, finish},
+    };
+    use serde_json::json;
+
+    use super::*;
+
+    /// A glance at a workspace in which nothing is live.
+    fn glance() -> Glance {
+        Glance {
+            workspace: Workspace::new(manifests::id("w")),
+            counters: crate::EngineCounters::default(),
+            backlog: 0,
+            standing: crate::Standing::Serving,
+            effective: Effective(0),
+        }
+    }
+
+    fn row(happened: &str, body: Value) -> AuditRow {
+        AuditRow {
+            seq: Seq(1),
+            source: "agent_tool".into(),
+            actor: "ada".into(),
+            happened: happened.into(),
+            subject: "c1".into(),
+            call: None,
+            code: None,
+            wall: 7,
+            effective: 0,
+            body,
+            ended: None,
+        }
+    }
+
+    fn accepted() -> AuditRow {
+        row("call_accepted", json!(accept(Seq(1), "k1").journal[0].body))
+    }
+
+    #[test]
+    fn a_row_that_this_version_has_no_words_for_is_still_an_item_at_its_place() {
+        let text = json!({ "detail": { "entry": { "entry": "intent", "intent": "n1" }, "text": "Hello." } });
+        for strange in [row("dreamt", json!({})), row("recovered", json!({})), row("inbox_received", text)] {
+            let item = item(strange.clone(), &glance());
+            assert_eq!(item, Ok(Item { place: Seq(1), at: 7, what: What::Other }), "{strange:?}");
+        }
+    }
+
+    #[test]
+    fn a_row_that_cannot_be_read_is_told_with_its_place() {
+        for body in [json!({}), json!({ "detail": {} }), json!({ "detail": { "app_scope": "A", "session": "s1" } })] {
+            let fault = item(row("instance_opened", body.clone()), &glance()).unwrap_err();
+            assert_eq!(fault.code, ErrorCode::StorageCorrupt, "{body}");
+            assert!(fault.message.starts_with("journal row 1 cannot be read"), "{fault:?}");
+        }
+        let no_outcome = AuditRow { ended: Some(Box::new(row("call_ended", json!({})))), ..accepted() };
+        assert_eq!(item(no_outcome, &glance()).unwrap_err().code, ErrorCode::StorageCorrupt);
+    }
+
+    #[test]
+    fn a_call_that_was_accepted_after_the_glance_stands_where_its_first_receipt_says() {
+        let What::Call { stage, running, end, .. } = item(accepted(), &glance()).unwrap().what else {
+            panic!("it is a call")
+        };
+        assert_eq!((stage, running, end), (Some(Stage::Accepted), None, None));
+    }
+
+    #[test]
+    fn call_13_a_call_whose_outcome_is_no_longer_kept_still_says_how_it_ended() {
+        let ended = |body| {
+            let found =
+                AuditRow { ended: Some(Box::new(AuditRow { wall: 9, ..row("call_ended", body) })), ..accepted() };
+            match item(found, &glance()).unwrap().what {
+                What::Call { stage: None, running: None, end: Some(end), .. } => end,
+                other => panic!("it is a call that has ended: {other:?}"),
+            }
+        };
+        let kept = ended(json!(finish(Seq(2), Seq(1), Seq(1), "k1").journal[0].body));
+        let retired = ended(json!({ "class": "completed" }));
+        assert!(kept.result.is_some());
+        assert_eq!(retired, CallEnd { at: 9, class: OutcomeClass::Completed, result: None, error: None });
+        assert_eq!(CallEnd { result: None, ..kept }, retired);
+    }
+}

@@ -1,5 +1,5 @@
 //! A workspace in a test: inputs go in, what would be sent comes out, nothing waits.
-#![allow(dead_code, reason = "each test file uses its part of the scene")]
+#![allow(dead_code, unused_imports, reason = "each test file uses its part of the scene")]
 
 mod mirror;
 
@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use lineup_core::{
     Answer, ChangeSet, Facts, Input, Rejected, Workspace,
-    journal::{Addressed, JournalRow},
+    journal::{Addressed, Happened, JournalRow},
     policy::Conversation,
     workspace::{
         change_set::{EntryChange, EntryKey},
@@ -137,6 +137,7 @@ impl Scene {
         for row in &changes.journal {
             let last = self.journal.last().map_or(0, |row| row.seq.0);
             assert_eq!(row.seq.0, last + 1, "places have no gap");
+            assert_eq!(row.conversation.is_some(), is_seen(row.happened), "{row:?}");
             self.sent.extend(row.body.messages.iter().cloned());
             self.journal.push(row.clone());
         }
@@ -284,6 +285,19 @@ impl Scene {
             other => panic!("{call_id} did not complete: {other:?}"),
         }
     }
+}
+
+/// Whether people see rows of this kind in a conversation.
+fn is_seen(happened: Happened) -> bool {
+    matches!(
+        happened,
+        Happened::CallAccepted
+            | Happened::ActionAccepted
+            | Happened::InboxReceived
+            | Happened::InstanceOpened
+            | Happened::InstanceClosed
+            | Happened::OperationEnded
+    )
 }
 
 fn stage(stage: Stage) -> String {

@@ -30,13 +30,13 @@ const OPERATION: &str = "open the workspace";
 
 /// Unfinished calls with the rows that accepted them.
 pub(super) const CALLS: &str = "\
-SELECT open_calls.id, 0 AS idx, open_calls.body, effective, wall, journal.body AS journal \
+SELECT open_calls.id, 0 AS idx, open_calls.body, effective, wall, conversation, journal.body AS journal \
 FROM open_calls LEFT JOIN journal ON journal.id = open_calls.id \
 WHERE open_calls.id > ? AND open_calls.id < ? ORDER BY open_calls.id";
 
 /// Messages to be sent with the rows that hold them.
 pub(super) const OUTBOX: &str = "\
-SELECT outbox.journal AS id, idx, NULL AS body, effective, wall, journal.body AS journal \
+SELECT outbox.journal AS id, idx, NULL AS body, effective, wall, conversation, journal.body AS journal \
 FROM outbox LEFT JOIN journal ON journal.id = outbox.journal \
 WHERE outbox.journal > ? AND outbox.journal < ? ORDER BY outbox.journal, idx";
 
@@ -47,12 +47,20 @@ struct Live {
     body: Option<String>,
     effective: Option<i64>,
     wall: Option<i64>,
+    conversation: Option<String>,
     journal: Option<String>,
 }
 
-columns!(Live { id, idx, body, effective, wall, journal });
+columns!(Live { id, idx, body, effective, wall, conversation, journal });
 
 impl Live {
+    /// The body of the journal row.
+    fn stored(&self) -> Result<StoredBody, StoreError> {
+        let wrong = |cause: Box<dyn std::error::Error + Send + Sync>| unreadable(OPERATION, "journal", self.id, cause);
+        let body = self.journal.as_deref().ok_or_else(|| wrong("the row is missing".into()))?;
+        StoredBody::read(body, self.conversation.as_deref()).map_err(|error| wrong(error.into()))
+    }
+
     fn at(&self) -> Instant {
         instant(self.effective.unwrap_or_default(), self.wall.unwrap_or_default())
     }
@@ -155,17 +163,13 @@ async fn calls(
     for row in rows {
         let seq = place(row.id);
         let mut call: Call = parse("open_calls", row.id, row.body.as_deref().unwrap_or_default())?;
-        call.facts = stored("journal", row.id, row.journal.as_deref())?
+        call.facts = row
+            .stored()?
             .facts(seq, row.at())
             .ok_or_else(|| unreadable(OPERATION, "journal", row.id, "it accepts no call"))?;
         records.calls.push(call);
     }
     Ok(())
-}
-
-fn stored(table: &str, id: i64, body: Option<&str>) -> Result<StoredBody, StoreError> {
-    let body = body.ok_or_else(|| unreadable(OPERATION, table, id, "the row is missing"))?;
-    StoredBody::read(body).map_err(|error| unreadable(OPERATION, table, id, error))
 }
 
 async fn outbox(
@@ -187,7 +191,7 @@ async fn outbox(
         let messages = match &read {
             Some((id, messages)) if *id == row.id => messages,
             _ => {
-                let messages = stored("journal", row.id, row.journal.as_deref())?.messages(seq);
+                let messages = row.stored()?.messages(seq);
                 &read.insert((row.id, messages)).1
             }
         };

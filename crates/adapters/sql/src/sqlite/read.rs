@@ -33,21 +33,22 @@ const SESSIONS: &str = "read the App sessions";
 /// One query for everything: entries with the rows that took them in and ended them, calls the same
 /// way, documents.
 pub(super) const NEEDS: &str = "\
-SELECT 0 AS what, wanted.key AS idx, taking.id, taking.effective, taking.wall, taking.body, endings.ended, \
- ending.body AS ending \
+SELECT 0 AS what, wanted.key AS idx, taking.id, taking.effective, taking.wall, taking.conversation, taking.body, \
+ endings.ended, ending.conversation AS ended_in, ending.body AS ending \
 FROM json_each(?1, '$.entries') AS wanted \
 CROSS JOIN entries ON entries.workspace = ?2 AND entries.lookup = unhex(wanted.value) \
 LEFT JOIN journal AS taking ON taking.id = ?3 + entries.taken \
 LEFT JOIN endings ON endings.id = ?3 + entries.taken \
 LEFT JOIN journal AS ending ON ending.id = ?3 + endings.ended \
 UNION ALL \
-SELECT 1, wanted.key, taking.id, taking.effective, taking.wall, taking.body, endings.ended, ending.body \
+SELECT 1, wanted.key, taking.id, taking.effective, taking.wall, taking.conversation, taking.body, \
+ endings.ended, ending.conversation, ending.body \
 FROM json_each(?1, '$.calls') AS wanted \
 CROSS JOIN journal AS taking ON taking.id = ?3 + wanted.value \
 CROSS JOIN endings ON endings.id = taking.id \
 LEFT JOIN journal AS ending ON ending.id = ?3 + endings.ended \
 UNION ALL \
-SELECT 2, wanted.key, documents.revision, NULL, NULL, documents.body, NULL, NULL \
+SELECT 2, wanted.key, documents.revision, NULL, NULL, NULL, documents.body, NULL, NULL, NULL \
 FROM json_each(?1, '$.documents') AS wanted \
 CROSS JOIN documents ON documents.workspace = ?2 AND documents.session = wanted.value";
 
@@ -57,12 +58,14 @@ struct Found {
     id: Option<i64>,
     effective: Option<i64>,
     wall: Option<i64>,
+    conversation: Option<String>,
     body: Option<String>,
     ended: Option<i64>,
+    ended_in: Option<String>,
     ending: Option<String>,
 }
 
-columns!(Found { what, idx, id, effective, wall, body, ended, ending });
+columns!(Found { what, idx, id, effective, wall, conversation, body, ended, ended_in, ending });
 
 /// Reads what a batch of inputs needs.
 pub(super) async fn fetch(connection: &mut SqliteConnection, no: i64, needs: &Needs) -> Result<Fetched, StoreError> {
@@ -119,7 +122,7 @@ impl Found {
         let (Some(id), Some(body)) = (self.id, &self.body) else {
             return Err(corrupt(FETCH, "an entry refers to a journal row that is missing; restore from a backup"));
         };
-        StoredBody::read(body).map_err(|error| unreadable(FETCH, "journal", id, error))
+        StoredBody::read(body, self.conversation.as_deref()).map_err(|error| unreadable(FETCH, "journal", id, error))
     }
 
     /// What is known of the entry; `None` if it is another entry's, or a call's that is still open.
@@ -142,7 +145,8 @@ impl Found {
     fn finished(&self, facts: Arc<CallFacts>) -> Result<Arc<FinishedCall>, StoreError> {
         let ended = Seq(self.ended.unwrap_or_default().unsigned_abs());
         let text = self.ending.as_deref().ok_or_else(|| unreadable(FETCH, "journal", ended, "the row is missing"))?;
-        let mut body = StoredBody::read(text).map_err(|error| unreadable(FETCH, "journal", ended, error))?;
+        let mut body = StoredBody::read(text, self.ended_in.as_deref())
+            .map_err(|error| unreadable(FETCH, "journal", ended, error))?;
         let outcome = body.messages(ended).into_iter().find_map(|addressed| match &addressed.message.body {
             AgentBody::Outcome(outcome) if outcome.call_id == facts.address.call_id => {
                 Some((outcome.end.class(), addressed.message.clone()))
@@ -158,7 +162,7 @@ impl Found {
     }
 }
 
-const COLUMNS: &str = "id, source, actor, happened, subject, call, code, wall, effective, body";
+const COLUMNS: &str = "id, source, actor, happened, subject, call, conversation, code, wall, effective, body";
 
 struct Told {
     id: i64,
@@ -167,19 +171,20 @@ struct Told {
     happened: String,
     subject: String,
     call: Option<String>,
+    conversation: Option<String>,
     code: Option<String>,
     wall: i64,
     effective: i64,
     body: String,
 }
 
-columns!(Told { id, source, actor, happened, subject, call, code, wall, effective, body });
+columns!(Told { id, source, actor, happened, subject, call, conversation, code, wall, effective, body });
 
 impl Told {
     fn row(self) -> Result<AuditRow, StoreError> {
         let seq = place(self.id);
         let wrong = |error| unreadable(AUDIT, "journal", self.id, error);
-        let stored = StoredBody::read(&self.body).map_err(wrong)?;
+        let stored = StoredBody::read(&self.body, self.conversation.as_deref()).map_err(wrong)?;
         let class = stored.class;
         let mut body = serde_json::to_value(stored.body(seq, instant(self.effective, self.wall))).map_err(wrong)?;
         if let Some(class) = class {

@@ -12,7 +12,7 @@ use lineup_model::{
     AgentId, AppScope, CallId, CallKey, ConversationId, Digest, Effective, Instant, MessageId, Revision, ToolId,
     message::{AgentBody, AgentMessage, OutcomeClass},
 };
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::Error};
 use serde_json::Value;
 
 /// A body as it is read.
@@ -30,6 +30,9 @@ pub(super) struct StoredBody {
     /// How the call ended, where retention has removed the outcome itself (CALL-13).
     #[serde(default)]
     pub(super) class: Option<OutcomeClass>,
+    /// The row's own, from its column.
+    #[serde(skip)]
+    conversation: Option<ConversationId>,
 }
 
 #[derive(Serialize)]
@@ -46,7 +49,9 @@ struct WrittenBody<'a> {
 
 #[derive(Serialize, Deserialize)]
 struct StoredFacts<'a> {
-    conversation: Cow<'a, ConversationId>,
+    /// The row's, unless it is here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    conversation: Option<Cow<'a, ConversationId>>,
     agent: Cow<'a, AgentId>,
     call_id: Cow<'a, CallId>,
     tool: Cow<'a, ToolId>,
@@ -72,13 +77,16 @@ struct StoredMessage<'a> {
     /// Follows from the row and the place in it, unless it is here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     id: Option<Cow<'a, MessageId>>,
-    conversation: Cow<'a, ConversationId>,
+    /// The row's, unless it is here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    conversation: Option<Cow<'a, ConversationId>>,
     body: Cow<'a, AgentBody>,
 }
 
 /// The text of a row's body.
 pub(super) fn write(row: &JournalRow, entries: Vec<&EntryKey>) -> serde_json::Result<String> {
-    let JournalRow { seq, at, body: Body { call, messages, detail }, .. } = row;
+    let JournalRow { seq, at, conversation, body: Body { call, messages, detail }, .. } = row;
+    let elsewhere = |named| (conversation.as_ref() != Some(named)).then_some(Cow::Borrowed(named));
     let call = call.as_deref().map(|facts| {
         let CallFacts {
             key,
@@ -94,7 +102,7 @@ pub(super) fn write(row: &JournalRow, entries: Vec<&EntryKey>) -> serde_json::Re
             expires,
         } = facts;
         StoredFacts {
-            conversation: Cow::Borrowed(&address.conversation),
+            conversation: elsewhere(&address.conversation),
             agent: Cow::Borrowed(&address.agent),
             call_id: Cow::Borrowed(&address.call_id),
             tool: Cow::Borrowed(tool),
@@ -115,7 +123,7 @@ pub(super) fn write(row: &JournalRow, entries: Vec<&EntryKey>) -> serde_json::Re
         .map(|(index, Addressed { recipient, message })| StoredMessage {
             to: Cow::Borrowed(recipient),
             id: (message.id != seq.message_id(index)).then_some(Cow::Borrowed(&message.id)),
-            conversation: Cow::Borrowed(&message.conversation),
+            conversation: elsewhere(&message.conversation),
             body: Cow::Borrowed(&message.body),
         })
         .collect();
@@ -123,9 +131,18 @@ pub(super) fn write(row: &JournalRow, entries: Vec<&EntryKey>) -> serde_json::Re
 }
 
 impl StoredBody {
-    /// Reads the text of the body of the row at `seq`.
-    pub(super) fn read(text: &str) -> serde_json::Result<Self> {
-        serde_json::from_str(text)
+    /// Reads the text of the body of a row with this conversation.
+    pub(super) fn read(text: &str, conversation: Option<&str>) -> serde_json::Result<Self> {
+        let mut body: Self = serde_json::from_str(text)?;
+        body.conversation = conversation.map(ConversationId::new).transpose().map_err(Error::custom)?;
+        let named = body.call.as_ref().map(|facts| facts.conversation.is_some());
+        let all = body.messages.iter().map(|message| message.conversation.is_some()).chain(named).all(|named| named);
+        if all || body.conversation.is_some() { Ok(body) } else { Err(Error::custom("it names no conversation")) }
+    }
+
+    /// The conversation that a part of the body belongs to.
+    fn belongs(&self, named: Option<Cow<'_, ConversationId>>) -> ConversationId {
+        named.map(Cow::into_owned).or_else(|| self.conversation.clone()).expect("`read` has looked for one")
     }
 
     /// The facts of the call that the row accepted.
@@ -149,7 +166,7 @@ impl StoredBody {
         Some(Arc::new(CallFacts {
             key: key.map_or_else(|| seq.call_key(), Cow::into_owned),
             address: Address {
-                conversation: conversation.into_owned(),
+                conversation: self.belongs(conversation),
                 agent: agent.into_owned(),
                 call_id: call_id.into_owned(),
             },
@@ -174,7 +191,7 @@ impl StoredBody {
                 recipient: to.into_owned(),
                 message: Arc::new(AgentMessage {
                     id: id.map_or_else(|| seq.message_id(index), Cow::into_owned),
-                    conversation: conversation.into_owned(),
+                    conversation: self.belongs(conversation),
                     body: body.into_owned(),
                 }),
             })

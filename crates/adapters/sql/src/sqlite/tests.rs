@@ -401,6 +401,22 @@ async fn g8_no_query_of_a_start_a_batch_or_a_fetch_walks_the_journal() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn g8_a_page_of_a_conversation_is_read_from_its_place_on_and_is_sorted_as_it_is_read() {
+    let scene = Scene::with_calls().await;
+    let mut connection = connect::reader(&scene.file()).await.expect("the file opens");
+    let by_place = "SEARCH seen USING INDEX journal_by_conversation (conversation=? AND rowid>? AND rowid<?)";
+    let by_id = "SEARCH seen USING INTEGER PRIMARY KEY (rowid=?)";
+    for (sql, first) in read::seen_queries().into_iter().zip([by_place, by_place, by_id]) {
+        let text = AssertSqlSafe(format!("EXPLAIN QUERY PLAN {sql}"));
+        let rows = sqlx::query(text).fetch_all(&mut connection).await.expect("the plan is told");
+        let steps: Vec<String> = rows.iter().map(|row| row.get("detail")).collect();
+        assert!(steps.iter().any(|step| step == first), "{sql}: {steps:?}");
+        let sorts = steps.iter().any(|step| step.contains("TEMP B-TREE"));
+        assert_eq!(sorts, first == by_id, "{sql}: {steps:?}");
+    }
+}
+
 #[test]
 fn b4_every_transaction_takes_the_write_lock_at_once() {
     for source in
