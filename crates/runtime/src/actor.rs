@@ -12,11 +12,10 @@ use crate::{
     effects::Ticket,
     engine::{Engine, EngineCounters, Standing},
     gate::ToTransport,
+    questions::{FromStore, Questions},
     reconcile::Reconciler,
 };
 
-/// How often a store that takes nothing is probed.
-const PROBE: Duration = Duration::from_millis(250);
 /// The least pause between two ticks for the same alarm, in milliseconds.
 const TICK: u64 = 100;
 /// Inputs taken from the queue at once.
@@ -47,14 +46,6 @@ pub(crate) struct Glance {
     pub(crate) effective: lineup_model::Effective,
 }
 
-/// What came back from the store.
-enum FromStore {
-    Settled(Committed),
-    Fetched(Result<Fetched, StoreError>),
-    Probed(Result<(), StoreError>),
-    Reopened(Result<u64, StoreError>),
-}
-
 /// Whoever waits for a ticket.
 enum Waiter {
     Caller(oneshot::Sender<Result<Answer, Box<Rejected>>>),
@@ -80,11 +71,10 @@ pub(crate) struct Actor {
 
 impl Actor {
     pub(crate) async fn run(self) {
-        let (back, mut from_store) = mpsc::channel::<FromStore>(4);
         let Self { workspace, mut engine, store, clock, mut queue, last, transport, mut reconciler } = self;
         let mut waiters: BTreeMap<Ticket, Waiter> = BTreeMap::new();
         let mut gulp = Vec::with_capacity(GULP);
-        let mut helping = false;
+        let mut questions = Questions::new(store.clone(), workspace.clone());
         let mut stopping: Option<oneshot::Sender<()>> = None;
         // Nothing is told to anyone before the recovery is durable: it counts the deliveries anew.
         let mut recovered = false;
@@ -99,11 +89,9 @@ impl Actor {
                 let mut moved = false;
                 if let Some(needs) = engine.take_needs() {
                     hit(Point::ActorFactsAsked);
-                    let (store, workspace, back) = (store.clone(), workspace.clone(), back.clone());
-                    tokio::spawn(async move {
-                        let fetched = store.fetch(&workspace, &needs).await;
-                        let _ = back.send(FromStore::Fetched(fetched)).await;
-                    });
+                    if let Some(fetched) = questions.fetch(needs).await {
+                        facts(&mut engine, fetched, true);
+                    }
                     moved = true;
                 }
                 if let Some(commit) = engine.take_batch() {
@@ -116,11 +104,9 @@ impl Actor {
                         transport.send(commit.changes.iter().flat_map(messages).collect());
                         tokio::time::sleep(Duration::from_millis(20)).await;
                     }
-                    let (store, back) = (store.clone(), back.clone());
-                    tokio::spawn(async move {
-                        let answer = store.commit(vec![commit]).await;
-                        let _ = back.send(FromStore::Settled(answer)).await;
-                    });
+                    if let Some(answer) = questions.commit(commit).await {
+                        fresh |= settle(&mut engine, answer, recovered);
+                    }
                     moved = true;
                 }
                 let mut effects = engine.take_effects();
@@ -177,22 +163,8 @@ impl Actor {
             }
             match engine.standing() {
                 Standing::Serving => {}
-                Standing::Unavailable if !helping => {
-                    helping = true;
-                    let (store, workspace, back) = (store.clone(), workspace.clone(), back.clone());
-                    tokio::spawn(async move {
-                        tokio::time::sleep(PROBE).await;
-                        let _ = back.send(FromStore::Probed(store.probe(&workspace).await)).await;
-                    });
-                }
-                Standing::Unknown if !helping => {
-                    helping = true;
-                    let (store, workspace, back) = (store.clone(), workspace.clone(), back.clone());
-                    tokio::spawn(async move {
-                        let _ = back.send(FromStore::Reopened(store.reopen(&workspace).await)).await;
-                    });
-                }
-                Standing::Unavailable | Standing::Unknown => {}
+                Standing::Unavailable => questions.probe(),
+                Standing::Unknown => questions.reopen(false),
                 Standing::Fenced => {
                     tracing::error!(%workspace, "another process owns the workspace; this one stops");
                     store.close().await;
@@ -225,52 +197,18 @@ impl Actor {
             };
             tokio::select! {
                 biased;
-                Some(answered) = from_store.recv() => {
+                answered = questions.answer() => {
                     engine.read_clock(&clock.read());
                     match answered {
-                        FromStore::Settled(answer) => {
-                            if answer != Committed::Committed {
-                                tracing::warn!(%workspace, ?answer, "a batch was not committed");
-                            }
-                            let durable = answer == Committed::Committed;
-                            if durable {
-                                hit(if recovered { Point::ActorCommitAnswered } else { Point::RecoveryCommitted });
-                            }
-                            engine.settled(answer);
-                            if durable {
-                                fresh = true;
-                                hit(Point::ActorSettled);
-                            }
-                        }
-                        FromStore::Fetched(fetched) => {
-                            if let Err(error) = &fetched {
-                                tracing::error!(%workspace, %error, "facts could not be read");
-                            }
-                            engine.fetched(fetched.ok());
-                            hit(Point::ActorFactsTaken);
-                        }
-                        FromStore::Probed(probed) => {
-                            helping = false;
-                            if probed.is_ok() {
-                                engine.available();
-                            }
-                        }
-                        FromStore::Reopened(reopened) => {
-                            match reopened {
-                                Ok(last_batch) => {
-                                    helping = false;
-                                    engine.reopened(last_batch);
-                                }
-                                Err(error) => {
-                                    tracing::error!(%workspace, %error, "the store could not be reopened");
-                                    // Asked again after a pause: nothing is sent meanwhile.
-                                    let (store, workspace, back) = (store.clone(), workspace.clone(), back.clone());
-                                    tokio::spawn(async move {
-                                        tokio::time::sleep(PROBE).await;
-                                        let _ = back.send(FromStore::Reopened(store.reopen(&workspace).await)).await;
-                                    });
-                                }
-                            }
+                        FromStore::Settled(answer) => fresh |= settle(&mut engine, answer, recovered),
+                        FromStore::Fetched(fetched) => facts(&mut engine, fetched, false),
+                        FromStore::Probed(Ok(())) => engine.available(),
+                        FromStore::Probed(Err(_)) => {}
+                        FromStore::Reopened(Ok(last_batch)) => engine.reopened(last_batch),
+                        FromStore::Reopened(Err(error)) => {
+                            tracing::error!(%workspace, %error, "the store could not be reopened");
+                            // Asked again after a pause: nothing is sent meanwhile.
+                            questions.reopen(true);
                         }
                     }
                 }
@@ -328,6 +266,34 @@ impl Actor {
             }
         }
     }
+}
+
+/// Takes in what became of a batch; says whether it is durable.
+fn settle(engine: &mut Engine, answer: Committed, recovered: bool) -> bool {
+    let durable = answer == Committed::Committed;
+    if durable {
+        hit(if recovered { Point::ActorCommitAnswered } else { Point::RecoveryCommitted });
+    } else {
+        tracing::warn!(?answer, "a batch was not committed");
+    }
+    engine.settled(answer);
+    if durable {
+        hit(Point::ActorSettled);
+    }
+    durable
+}
+
+/// Takes in what was fetched; `at_once` says that the store did not read for it.
+fn facts(engine: &mut Engine, fetched: Result<Fetched, StoreError>, at_once: bool) {
+    match fetched {
+        Ok(fetched) if at_once => engine.known(fetched),
+        Ok(fetched) => engine.fetched(Some(fetched)),
+        Err(error) => {
+            tracing::error!(%error, "facts could not be read");
+            engine.fetched(None);
+        }
+    }
+    hit(Point::ActorFactsTaken);
 }
 
 /// Which point an input passes.

@@ -261,6 +261,13 @@ impl Engine {
         None
     }
 
+    /// As [`Engine::fetched`], with facts that the store had without reading: that was no fetch, and
+    /// another one may be out beside the same batch.
+    pub fn known(&mut self, fetched: Fetched) {
+        self.fetched_meanwhile = false;
+        self.fetched(Some(fetched));
+    }
+
     /// Takes the facts in and decides. `None`: they could not be read; the inputs that need them are
     /// refused, the others are decided without.
     pub fn fetched(&mut self, fetched: Option<Fetched>) {

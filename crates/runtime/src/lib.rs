@@ -22,6 +22,7 @@ pub mod engine;
 mod gate;
 mod handle;
 mod inspect;
+mod questions;
 mod recent;
 mod reconcile;
 

@@ -11,7 +11,10 @@ use lineup_core::{
 use lineup_model::CallKey;
 use serde::Serialize;
 
-use super::list::{List, Value};
+use super::{
+    absent::Lookup,
+    list::{List, Value},
+};
 
 /// Bits of a journal id that hold the place in the workspace's journal.
 const PLACE_BITS: u32 = 40;
@@ -50,6 +53,8 @@ pub(super) struct Batch {
     pub(super) workspaces: List,
     pub(super) journal: List,
     pub(super) entries: List,
+    /// What the entries are looked up by.
+    pub(super) lookups: Vec<Lookup>,
     pub(super) endings: List,
     pub(super) calls: List,
     pub(super) calls_gone: List,
@@ -217,7 +222,9 @@ impl Collector {
         for entry in entries {
             match entry {
                 EntryChange::Taken { key, seq } => {
-                    self.batch.entries.row([no.into(), Value::Bytes(key.lookup()), integer(seq.0)?]);
+                    let lookup = key.lookup();
+                    self.batch.lookups.push((no, lookup));
+                    self.batch.entries.row([no.into(), Value::Bytes(lookup), integer(seq.0)?]);
                     taken.push((*seq, key));
                 }
                 EntryChange::Ended { key: _, seq, ended } => {

@@ -18,6 +18,7 @@ macro_rules! columns {
     };
 }
 
+mod absent;
 mod batch;
 mod connect;
 mod counters;
@@ -52,6 +53,7 @@ use tokio::sync::{Mutex, MutexGuard, Notify, OwnedMutexGuard};
 
 pub use counters::CounterValues;
 
+use absent::Absent;
 use counters::Counters;
 use location::Location;
 use writer::Writer;
@@ -79,6 +81,7 @@ struct Inner {
     people: Mutex<Option<SqliteConnection>>,
     numbers: RwLock<BTreeMap<WorkspaceId, i64>>,
     counters: Counters,
+    absent: Absent,
     committed: Arc<Notify>,
 }
 
@@ -117,9 +120,14 @@ impl SqliteStore {
             people: Mutex::new(Some(people)),
             numbers: RwLock::default(),
             counters: Counters::default(),
+            absent: Absent::filling(),
             committed: Arc::default(),
         });
         tokio::spawn(checkpoint_when_idle(Arc::downgrade(&inner), inner.committed.clone()));
+        // A small table is known at once; a start does not wait for a large one.
+        if inner.fill_page().await? {
+            tokio::spawn(fill(Arc::downgrade(&inner)));
+        }
         Ok(Self { inner })
     }
 
@@ -158,6 +166,18 @@ async fn checkpoint_when_idle(inner: Weak<Inner>, committed: Arc<Notify>) {
     }
 }
 
+/// Reads the rest of the table of entries, a page at a time, so that what is not in it is known. If
+/// a page cannot be read, every entry is looked for.
+async fn fill(inner: Weak<Inner>) {
+    while let Some(inner) = inner.upgrade() {
+        match inner.fill_page().await {
+            Ok(true) => {}
+            Ok(false) => return,
+            Err(error) => return tracing::warn!(%error, "it is not known which calls are new"),
+        }
+    }
+}
+
 impl Drop for Inner {
     fn drop(&mut self) {
         self.committed.notify_one();
@@ -187,11 +207,20 @@ impl Inner {
     }
 
     async fn commit(&self, mut writer: OwnedMutexGuard<Writer>, batch: Vec<Commit>) -> Committed {
-        let committed = writer.commit(batch, &self.location, &self.counters).await;
+        let committed = writer.commit(batch, &self.location, &self.counters, &self.absent).await;
         if committed == Committed::Committed {
             self.committed.notify_one();
         }
         committed
+    }
+
+    /// Adds a page of the entries to what is known to be there; says whether there may be more.
+    async fn fill_page(&self) -> Result<bool, StoreError> {
+        const OPERATION: &str = "read the entries";
+        let mut reading = self.reader(&self.people, OPERATION).await?;
+        let page = absent::page(&mut reading.connection, self.absent.last()).await;
+        let page = reading.done(page.map_err(|error| error::failed(OPERATION, error)))?;
+        Ok(self.absent.add_page(&page))
     }
 
     async fn reopen(&self, workspace: &WorkspaceId) -> Result<u64, StoreError> {
@@ -315,6 +344,9 @@ impl Store for SqliteStore {
         }
         const OPERATION: &str = "fetch what was asked for";
         let no = self.inner.number(workspace, OPERATION)?;
+        if needs.calls.is_empty() && needs.documents.is_empty() && self.inner.absent.all(no, &needs.entries) {
+            return Ok(Fetched::default());
+        }
         self.inner.counters.read(1);
         let mut reading = self.inner.reader(&self.inner.facts, OPERATION).await?;
         let fetched = read::fetch(&mut reading.connection, no, needs).await;

@@ -26,7 +26,7 @@ pub(super) struct Part {
 }
 
 /// The rows that one statement takes.
-const SIZES: [usize; 4] = [1, 8, 64, 256];
+const SIZES: [usize; 6] = [1, 2, 4, 16, 64, 256];
 
 /// What lies behind the rows of an insert. `OR FAIL`: whoever sends the query rolls back, so SQLite
 /// need not keep a journal per statement.
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn b4_every_batch_takes_the_write_lock_first_and_commits_last() {
-        let all = text(&[(8, 1); PARTS.len()]);
+        let all = text(&[(4, 1); PARTS.len()]);
         assert!(all.starts_with("BEGIN IMMEDIATE;\n"), "{all}");
         assert!(all.ends_with(";\nCOMMIT"), "{all}");
         assert_eq!(all.matches("BEGIN").count(), 1);

@@ -8,6 +8,7 @@ use lineup_ports::outbound::{Cause, Commit, Committed, Epoch, StoreError, StoreE
 use sqlx::{Row, SqliteConnection};
 
 use super::{
+    absent::Absent,
     batch::{Batch, Collector},
     connect,
     counters::Counters,
@@ -84,7 +85,13 @@ impl Writer {
         Ok(owned)
     }
 
-    pub(super) async fn commit(&mut self, batch: Vec<Commit>, location: &Location, counters: &Counters) -> Committed {
+    pub(super) async fn commit(
+        &mut self,
+        batch: Vec<Commit>,
+        location: &Location,
+        counters: &Counters,
+        absent: &Absent,
+    ) -> Committed {
         let rows = match self.collect(&batch) {
             Ok(Some(rows)) => rows,
             Ok(None) => return Committed::Committed,
@@ -99,6 +106,7 @@ impl Writer {
             Err(error) => return Committed::NothingChanged(Cause::Unavailable(error.to_string())),
         };
         counters.wrote();
+        absent.add(&rows.lookups);
         hit(Point::SqlAsked);
         let Written { rows, error } = write::send(&mut connection, &mut self.texts, rows).await;
         let Some((error, at_commit)) = error else {
