@@ -17,6 +17,9 @@ use tokio::time::sleep;
 /// How often a store that takes nothing is probed.
 const PROBE: Duration = Duration::from_millis(250);
 
+/// The most changes of a batch that the actor writes out itself.
+const SMALL: usize = 4;
+
 type Asked<T> = Option<Pin<Box<dyn Future<Output = T> + Send>>>;
 
 /// An answer of the store's.
@@ -47,10 +50,18 @@ impl Questions {
         begin(&mut self.fetch, async move { store.fetch(&workspace, &needs).await }).await
     }
 
-    /// Asks for a commit, which begins now.
+    /// Asks for a commit, which begins now. A large one is written out by another thread, beside the
+    /// decisions of the next; for a small one the way there and back costs more than it saves.
     pub(crate) async fn commit(&mut self, commit: Commit) -> Option<Committed> {
         let store = self.store.clone();
-        begin(&mut self.commit, async move { store.commit(vec![commit]).await }).await
+        let large = commit.changes.len() > SMALL;
+        let work = async move { store.commit(vec![commit]).await };
+        if large {
+            let work = tokio::spawn(work);
+            begin(&mut self.commit, async move { work.await.unwrap_or(Committed::Unknown) }).await
+        } else {
+            begin(&mut self.commit, work).await
+        }
     }
 
     /// Asks, after a pause, whether a store that takes nothing would take something again.

@@ -36,20 +36,26 @@ mod writer;
 
 use std::{
     collections::BTreeMap,
+    panic::AssertUnwindSafe,
     path::Path,
+    pin::Pin,
     sync::{Arc, PoisonError, RwLock, Weak},
-    task::Poll,
+    task::{Context, Poll, ready},
     time::Duration,
 };
 
 use async_trait::async_trait;
+use futures_util::{FutureExt as _, future::BoxFuture};
 use lineup_core::{Needs, session::AppSession, workspace::facts::Fetched};
 use lineup_model::{ConversationId, WorkspaceId};
 use lineup_ports::outbound::{
     AuditQuery, AuditRow, Commit, Committed, Opened, Store, StoreCapabilities, StoreError, StoreErrorKind,
 };
 use sqlx::SqliteConnection;
-use tokio::sync::{Mutex, MutexGuard, Notify, OwnedMutexGuard};
+use tokio::{
+    runtime::Handle,
+    sync::{Mutex, MutexGuard, Notify, OwnedMutexGuard},
+};
 
 pub use counters::CounterValues;
 
@@ -265,9 +271,35 @@ impl Reading<'_> {
     }
 }
 
-/// Runs to its end whether or not anybody waits for it (F1, F7).
-async fn undroppable<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> Option<T> {
-    tokio::spawn(work).await.ok()
+/// Runs to its end whether or not anybody waits for it (F1, F7): work whose future is dropped goes on
+/// in a task of its own. `None` when it panicked.
+fn undroppable<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> Undroppable<T> {
+    Undroppable { work: Some(Box::pin(AssertUnwindSafe(work).catch_unwind())), runtime: Handle::current() }
+}
+
+/// Polled where it is waited for: a task between would be woken for every step of every commit.
+struct Undroppable<T: Send + 'static> {
+    work: Option<BoxFuture<'static, std::thread::Result<T>>>,
+    runtime: Handle,
+}
+
+impl<T: Send + 'static> Future for Undroppable<T> {
+    type Output = Option<T>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let Some(work) = &mut self.work else { return Poll::Ready(None) };
+        let done = ready!(work.as_mut().poll(context));
+        self.work = None;
+        Poll::Ready(done.ok())
+    }
+}
+
+impl<T: Send + 'static> Drop for Undroppable<T> {
+    fn drop(&mut self) {
+        if let Some(work) = self.work.take() {
+            self.runtime.spawn(work);
+        }
+    }
 }
 
 fn stopped(operation: &'static str) -> StoreError {
@@ -294,14 +326,9 @@ impl Store for SqliteStore {
 
     async fn commit(&self, batch: Vec<Commit>) -> Committed {
         let inner = self.inner.clone();
-        // The place in the queue is taken before anything can be dropped, and goes with the work.
-        let mut turn = Box::pin(inner.writer.clone().lock_owned());
-        let writer = std::future::poll_fn(|context| Poll::Ready(turn.as_mut().poll(context))).await;
         undroppable(async move {
-            let writer = match writer {
-                Poll::Ready(writer) => writer,
-                Poll::Pending => turn.await,
-            };
+            // Whoever comes later waits for what was asked for first, also if nobody waits for that.
+            let writer = inner.writer.clone().lock_owned().await;
             inner.commit(writer, batch).await
         })
         .await
