@@ -38,8 +38,14 @@ struct Arguments {
 }
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let arguments = Arguments::parse();
+async fn main() -> Result<(), Failure> {
+    // Callers are tasks like those of a relay; outside of the executor each step would cross threads.
+    tokio::spawn(measure(Arguments::parse())).await?
+}
+
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+async fn measure(arguments: Arguments) -> Result<(), Failure> {
     let directory = match &arguments.directory {
         Some(directory) => tempfile::tempdir_in(directory)?,
         None => tempfile::tempdir()?,
