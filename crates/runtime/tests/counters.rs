@@ -113,7 +113,7 @@ impl Counted {
 }
 
 #[tokio::test]
-async fn g12_one_caller_costs_two_commits_a_call_one_query_each_and_one_read() {
+async fn g12_one_caller_costs_two_commits_a_call_one_query_each_and_no_read() {
     let directory = tempfile::tempdir().unwrap();
     let mut counted = Counted::new(directory.path()).await;
     let (before, start) = (counted.store.counters(), counted.ended);
@@ -126,7 +126,8 @@ async fn g12_one_caller_costs_two_commits_a_call_one_query_each_and_one_read() {
     let after = counted.store.counters();
     assert_eq!(after.commits - before.commits, 100);
     assert_eq!(after.write_queries - before.write_queries, 100);
-    assert_eq!(after.reader_queries - before.reader_queries, 50, "at most one read per batch");
+    let reads = after.reader_queries - before.reader_queries;
+    assert!(reads <= 2, "{reads} reads for 50 new calls; only one in a hundred may be taken for known");
 }
 
 #[tokio::test]
