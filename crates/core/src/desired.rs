@@ -1,7 +1,10 @@
 //! What the outside should look like: derived from what is durable, never stored (ACT-8).
 
+use std::sync::Arc;
+
 use lineup_model::{ActivationId, AppScope, ConversationId, InstanceId, Method};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::instance::InstanceState;
 
@@ -51,8 +54,19 @@ pub struct SurfaceView {
     pub surface: Method,
     /// Where the instance stands.
     pub state: InstanceState,
+    /// What its MiniApp lets it show (SUR-3).
+    pub document: Shown,
     /// The time of its running operation, by the Runtime's clock (OP-1).
     pub time: Option<RemainingTime>,
+}
+
+/// What a Surface shows, at a revision.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shown {
+    /// Counts its changes; 0 before the first.
+    pub revision: u64,
+    /// The data, an object.
+    pub data: Arc<Value>,
 }
 
 /// The time of a running operation when the projection was made, in milliseconds.

@@ -76,6 +76,8 @@ pub enum Happened {
     IntentDone,
     /// Session data was written.
     SessionDataWritten,
+    /// What a Surface shows was changed.
+    SurfaceUpdated,
     /// A message for a MiniApp was taken in.
     InboxReceived,
     /// A MiniApp acknowledged a message.
@@ -122,6 +124,7 @@ impl Happened {
             Self::FocusMoved => "focus_moved",
             Self::IntentDone => "intent_done",
             Self::SessionDataWritten => "session_data_written",
+            Self::SurfaceUpdated => "surface_updated",
             Self::InboxReceived => "inbox_received",
             Self::InboxAcknowledged => "inbox_acknowledged",
             Self::InboxParked => "inbox_parked",

@@ -26,6 +26,7 @@ pub mod policy;
 pub mod registry;
 pub mod seq;
 pub mod session;
+pub mod surface;
 pub mod timeline;
 pub mod workspace;
 

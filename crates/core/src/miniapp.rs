@@ -1,7 +1,8 @@
 //! What a MiniApp may ask of the Runtime, and what it is answered (SDK-1 to SDK-9).
 
 use lineup_model::{
-    ActionId, AppScope, CallKey, ConversationId, Generation, InstanceId, MessageId, OperationId, ToolId, WorkspaceId,
+    ActionId, AppScope, CallKey, ConversationId, Generation, InstanceId, MessageId, Method, OperationId, ToolId,
+    WorkspaceId,
     message::{Fault, OutcomeClass, Progress},
 };
 use serde_json::Value;
@@ -115,6 +116,17 @@ pub enum MiniAppRequest {
         /// The new data: a JSON object of at most [`lineup_model::limits::DOCUMENT_BYTES`].
         data: Value,
     },
+    /// Patches what a Surface shows, at once (SUR-3, SDK-6). Answer: [`MiniAppAnswer::Updated`].
+    UpdateSurface {
+        /// The key of the write.
+        step: Option<Step>,
+        /// Which of the Surfaces that the manifest declares.
+        surface: Method,
+        /// The revision that the author saw; without one the patch goes onto whatever is there.
+        base_revision: Option<u64>,
+        /// A JSON Merge Patch (RFC 7396): an object.
+        patch: Value,
+    },
     /// Asks to come to the foreground (ACT-6, ACT-10). Answer: [`MiniAppAnswer::Done`].
     RequestForeground {
         /// The key of the write.
@@ -167,6 +179,11 @@ pub enum MiniAppAnswer {
     /// The session data was written.
     Written {
         /// Its revision now.
+        revision: u64,
+    },
+    /// What the Surface shows was changed, or was like this before.
+    Updated {
+        /// Its document's revision now.
         revision: u64,
     },
     /// The text is in the outbox.

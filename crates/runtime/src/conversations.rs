@@ -139,6 +139,7 @@ fn what(row: AuditRow, glance: &Glance) -> serde_json::Result<Option<What>> {
         | Happened::FocusMoved
         | Happened::IntentDone
         | Happened::SessionDataWritten
+        | Happened::SurfaceUpdated
         | Happened::InboxAcknowledged
         | Happened::InboxParked
         | Happened::TextSent

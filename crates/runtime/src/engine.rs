@@ -643,6 +643,7 @@ impl Engine {
             || !changes.activations.is_empty()
             || !changes.operations.is_empty()
             || changes.focus.is_some()
+            || !changes.surfaces.is_empty()
             || !changes.apps.is_empty()
             || !changes.volatile.is_empty();
         for row in changes.journal {
@@ -776,6 +777,7 @@ fn weight(input: &Input) -> usize {
         Input::MiniApp(asked) => match &asked.request {
             MiniAppRequest::Complete { output, .. } => size(output),
             MiniAppRequest::WriteSession { data, .. } => size(data),
+            MiniAppRequest::UpdateSurface { patch, .. } => size(patch),
             _ => 0,
         },
         Input::UiAction(asked) => size(&asked.input),

@@ -63,6 +63,12 @@ impl Sdk {
         handle::Session::new(self)
     }
 
+    /// What the Surfaces show (SDK-6).
+    #[must_use]
+    pub fn surfaces(&self) -> handle::Surfaces<'_> {
+        handle::Surfaces::new(self)
+    }
+
     /// The instance's own wishes for focus and end (SDK-5).
     #[must_use]
     pub fn lifecycle(&self) -> handle::Lifecycle<'_> {

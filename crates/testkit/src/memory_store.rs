@@ -21,6 +21,7 @@ use lineup_core::{
     policy::{Conversation, HostProfile, Policy},
     registry::Installed,
     session::AppSession,
+    surface::SurfaceDocument,
     workspace::{
         change_set::{Document, EntryChange, EntryKey, Publication, RefusalCount},
         facts::{Fetched, FinishedCall},
@@ -28,7 +29,7 @@ use lineup_core::{
 };
 use lineup_model::{
     ActivationId, AgentId, AppScope, AppSessionId, CallKey, ConversationId, Descriptor, Digest, ErrorCode, InstanceId,
-    OperationId, WorkspaceId, message::AgentBody,
+    Method, OperationId, WorkspaceId, message::AgentBody,
 };
 use lineup_ports::{
     inbound::Range,
@@ -86,6 +87,7 @@ struct Tables {
     /// With the order in which they were first written.
     sessions: BTreeMap<AppSessionId, (usize, Arc<AppSession>)>,
     documents: BTreeMap<AppSessionId, Document>,
+    surfaces: BTreeMap<(InstanceId, Method), Arc<SurfaceDocument>>,
     focus: FocusStack,
     inbox: BTreeMap<Seq, Arc<InboxRow>>,
     outbox: BTreeSet<OutboxKey>,
@@ -284,6 +286,7 @@ impl Tables {
             operations,
             sessions,
             documents,
+            surfaces,
             focus,
             inbox,
             outbox_removed,
@@ -315,6 +318,7 @@ impl Tables {
         keep(&mut self.instances, instances, |instance| instance.id.clone(), Clone::clone);
         keep(&mut self.activations, activations, |activation| activation.id.clone(), Clone::clone);
         keep(&mut self.operations, operations, |operation| operation.id.clone(), Clone::clone);
+        keep(&mut self.surfaces, surfaces, SurfaceDocument::key, Clone::clone);
         keep(&mut self.inbox, inbox, |row| row.seq, |seq| *seq);
         keep(&mut self.apps, apps, |app| app.manifest.app_scope.clone(), Clone::clone);
         for session in sessions {
@@ -385,6 +389,7 @@ impl Tables {
                 .map(|(_, session)| AppSession::clone(session))
                 .collect(),
             documents: live.iter().filter_map(|id| self.documents.get(*id)).map(|found| found.head.clone()).collect(),
+            surfaces: all(&self.surfaces),
             focus: self.focus.clone(),
             inbox: all(&self.inbox),
             outbox: outbox.collect::<Result<_, StoreError>>()?,

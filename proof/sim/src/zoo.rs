@@ -94,6 +94,10 @@ mutants! {
     OperationsForgotten = "operations-forgotten",
     /// The outbox is gone after a restart.
     OutboxForgotten = "outbox-forgotten",
+    /// What Surfaces show is gone after a restart.
+    SurfacesForgotten = "surfaces-forgotten",
+    /// What a Surface shows is replaced by its patch.
+    PatchReplaces = "patch-replaces",
 }
 
 impl FromStr for Mutant {
@@ -193,6 +197,17 @@ impl Mutant {
                     }
                 }
             }
+            Self::PatchReplaces => {
+                for change in commit.changes.iter_mut().flat_map(|set| &mut set.surfaces) {
+                    if let Kept::Put(document) = change
+                        && let Some(last) = document.data.get("last")
+                    {
+                        let mut replaced = document.as_ref().clone();
+                        replaced.data = json!({ "last": last }).into();
+                        *document = replaced.into();
+                    }
+                }
+            }
             Self::StoredClockBack => {
                 for time in commit.changes.iter_mut().filter_map(|set| set.time.as_mut()) {
                     if commit.number.is_multiple_of(5) {
@@ -235,7 +250,8 @@ impl Mutant {
             | Self::ClockStopped
             | Self::FocusForgotten
             | Self::OperationsForgotten
-            | Self::OutboxForgotten => {}
+            | Self::OutboxForgotten
+            | Self::SurfacesForgotten => {}
         }
     }
 }

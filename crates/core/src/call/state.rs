@@ -101,6 +101,12 @@ impl Step {
     pub fn is_session_write(&self) -> bool {
         self.answer.get("revision").is_some()
     }
+
+    /// Whether it changed what a Surface shows.
+    #[must_use]
+    pub fn is_surface_update(&self) -> bool {
+        self.answer.get("surface_revision").is_some()
+    }
 }
 
 /// A write that becomes durable with the call's outcome, or not at all (CALL-6).

@@ -37,6 +37,7 @@ impl Workspace {
             operations,
             sessions,
             documents,
+            surfaces,
             focus,
             inbox,
             outbox,
@@ -80,6 +81,9 @@ impl Workspace {
         }
         for document in documents {
             workspace.documents.insert_mut(document.session.clone(), Arc::new(document));
+        }
+        for surface in surfaces {
+            workspace.surfaces.insert_mut(surface.key(), Arc::new(surface));
         }
         workspace.focus = focus;
         for call in calls {
@@ -130,6 +134,7 @@ impl Workspace {
             deadlines: Set::new_sync(),
             sessions: Map::new_sync(),
             documents: Map::new_sync(),
+            surfaces: Map::new_sync(),
             focus: crate::focus::FocusStack::default(),
             inbox: Map::new_sync(),
             outbox: Map::new_sync(),
@@ -158,6 +163,7 @@ impl Workspace {
             operations,
             sessions,
             documents,
+            surfaces,
             focus,
             inbox,
             outbox_removed,
@@ -209,6 +215,14 @@ impl Workspace {
             } else {
                 self.sessions.remove_mut(&session.id);
                 self.documents.remove_mut(&session.id);
+            }
+        }
+        for change in surfaces {
+            match change {
+                Kept::Put(document) => self.surfaces.insert_mut(document.key(), document.clone()),
+                Kept::Gone(key) => {
+                    self.surfaces.remove_mut(key);
+                }
             }
         }
         if let Some(focus) = focus {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use lineup_model::{
     ActionId, ActivationId, AgentId, AppScope, CallKey, ConversationId, Descriptor, Digest, ErrorCode, HostSessionId,
-    InstanceId, IntentId, OperationId, Revision,
+    InstanceId, IntentId, Method, OperationId, Revision,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -23,6 +23,7 @@ use crate::{
     policy::{Conversation, HostProfile, Policy},
     registry::Installed,
     session::{AppSession, DocumentHead},
+    surface::SurfaceDocument,
 };
 
 /// A live record that is written, or that leaves the live tables.
@@ -169,6 +170,8 @@ pub struct ChangeSet {
     pub sessions: Vec<Arc<AppSession>>,
     /// Session data.
     pub documents: Vec<Document>,
+    /// What Surfaces show.
+    pub surfaces: Vec<Kept<SurfaceDocument, (InstanceId, Method)>>,
     /// The focus stack.
     pub focus: Option<FocusStack>,
     /// Messages for MiniApps.
@@ -215,6 +218,7 @@ impl ChangeSet {
             operations,
             sessions,
             documents,
+            surfaces,
             focus,
             inbox,
             outbox_removed,
@@ -237,6 +241,7 @@ impl ChangeSet {
             && operations.is_empty()
             && sessions.is_empty()
             && documents.is_empty()
+            && surfaces.is_empty()
             && focus.is_none()
             && inbox.is_empty()
             && outbox_removed.is_empty()

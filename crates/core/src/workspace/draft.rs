@@ -83,6 +83,7 @@ impl Draft {
             operations,
             sessions,
             documents,
+            surfaces,
             focus,
             inbox,
             outbox_removed,
@@ -106,6 +107,7 @@ impl Draft {
         all.operations.extend(operations);
         all.sessions.extend(sessions);
         all.documents.extend(documents);
+        all.surfaces.extend(surfaces);
         all.focus = focus.or_else(|| all.focus.take());
         all.inbox.extend(inbox);
         all.outbox_removed.extend(outbox_removed);

@@ -30,6 +30,7 @@ use crate::{
     },
     outbox::place,
     session::DocumentHead,
+    surface,
 };
 
 /// How many messages of an inbox are listed at once.
@@ -111,6 +112,14 @@ impl Workspace {
                 let stage = writer.stage();
                 write(draft, writer, step.as_ref(), &request, |draft| {
                     write_session(draft, &instance, &stage, *base_revision, data)
+                })
+            }
+            MiniAppRequest::UpdateSurface { step, surface, base_revision, patch } => {
+                let writer = self.writer(&asked.from, &instance).map_err(refuse)?;
+                surface::check(patch).map_err(refuse)?;
+                let request = json!({ "surface": surface, "base_revision": base_revision, "patch": patch });
+                write(draft, writer, step.as_ref(), &Digest::of(&request), |draft| {
+                    draft.update_surface(&instance, surface, *base_revision, patch)
                 })
             }
             MiniAppRequest::RequestForeground { step } => {
@@ -353,8 +362,9 @@ fn write(
         }
         if let Some(recorded) = steps.get(name.as_str()) {
             // What a UI Action wrote of session data was made at once. Running again it reads what it
-            // wrote itself, and so writes something else: the step has happened, and happens once.
-            let happened = matches!(writer, Writer::Action(_)) && recorded.is_session_write();
+            // wrote itself, and so writes and shows something else: the step has happened, and happens once.
+            let stateful = recorded.is_session_write() || recorded.is_surface_update();
+            let happened = matches!(writer, Writer::Action(_)) && stateful;
             if recorded.request == *request || happened {
                 return Ok(draft.answered(Answer::MiniApp(recall(&recorded.answer))));
             }
@@ -401,6 +411,7 @@ fn write(
 fn record(answer: &MiniAppAnswer) -> Value {
     match answer {
         MiniAppAnswer::Written { revision } => json!({ "revision": revision }),
+        MiniAppAnswer::Updated { revision } => json!({ "surface_revision": revision }),
         MiniAppAnswer::Sent { message } => json!({ "message": message }),
         MiniAppAnswer::Done
         | MiniAppAnswer::Session { .. }
@@ -413,6 +424,9 @@ fn record(answer: &MiniAppAnswer) -> Value {
 fn recall(recorded: &Value) -> MiniAppAnswer {
     if let Some(revision) = recorded["revision"].as_u64() {
         return MiniAppAnswer::Written { revision };
+    }
+    if let Some(revision) = recorded["surface_revision"].as_u64() {
+        return MiniAppAnswer::Updated { revision };
     }
     let message = recorded["message"].as_str().and_then(|text| lineup_model::MessageId::new(text).ok());
     message.map_or(MiniAppAnswer::Done, |message| MiniAppAnswer::Sent { message })

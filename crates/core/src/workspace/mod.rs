@@ -14,13 +14,14 @@ pub mod records;
 mod recovery;
 mod route;
 mod setup;
+mod surface;
 mod view;
 
 use std::{collections::BTreeSet, sync::Arc};
 
 use lineup_model::{
     ActivationId, AgentId, AppScope, AppSessionId, CallKey, ConversationId, Digest, Effective, HostSessionId,
-    InstanceId, Inventory, OperationId, WorkspaceId,
+    InstanceId, Inventory, Method, OperationId, WorkspaceId,
 };
 
 use self::{
@@ -44,6 +45,7 @@ use crate::{
     policy::{Conversation, HostProfile, Policy},
     registry::{App, Compiled},
     session::{AppSession, DocumentHead},
+    surface::SurfaceDocument,
 };
 
 /// A connected Host session. Known only as long as this process lives.
@@ -115,6 +117,7 @@ pub struct Workspace {
     deadlines: Set<(Effective, Seq)>,
     sessions: Map<AppSessionId, AppSession>,
     documents: Map<AppSessionId, DocumentHead>,
+    surfaces: Map<(InstanceId, Method), SurfaceDocument>,
     focus: FocusStack,
 
     inbox: Map<Seq, InboxRow>,
@@ -288,6 +291,7 @@ impl Workspace {
                 MiniAppRequest::ActionDone { .. }
                 | MiniAppRequest::ListOperations
                 | MiniAppRequest::WriteSession { .. }
+                | MiniAppRequest::UpdateSurface { .. }
                 | MiniAppRequest::RequestForeground { .. }
                 | MiniAppRequest::RequestBackground { .. }
                 | MiniAppRequest::RequestClose { .. }
@@ -368,6 +372,7 @@ impl Workspace {
             deadlines,
             sessions,
             documents,
+            surfaces,
             focus,
             inbox,
             outbox,
@@ -411,6 +416,7 @@ impl Workspace {
             ("deadlines", *deadlines == other.deadlines),
             ("sessions", *sessions == other.sessions),
             ("documents", *documents == other.documents),
+            ("surfaces", *surfaces == other.surfaces),
             ("focus", *focus == other.focus),
             ("inbox", *inbox == other.inbox),
             ("outbox", *outbox == other.outbox),

@@ -18,6 +18,7 @@ use crate::{
     policy::{Conversation, HostProfile, Policy},
     registry::Installed,
     session::{AppSession, DocumentHead},
+    surface::SurfaceDocument,
 };
 
 /// What a workspace is made of at start. Holds nothing that is over: its size follows what is
@@ -42,6 +43,8 @@ pub struct Records {
     pub sessions: Vec<AppSession>,
     /// The documents of those App sessions, without their bodies.
     pub documents: Vec<DocumentHead>,
+    /// The documents of the Surfaces of live instances, with their bodies.
+    pub surfaces: Vec<SurfaceDocument>,
     /// The focus stack.
     pub focus: FocusStack,
     /// Messages for MiniApps.

@@ -693,6 +693,7 @@ impl Draft {
         for seq in inbox {
             self.change(|set| set.inbox.push(Kept::Gone(seq)));
         }
+        self.clear_surfaces(id);
         if let Some(session) = self.session(&instance) {
             let closed =
                 crate::session::AppSession { closed: Some(self.now), ..crate::session::AppSession::clone(&session) };

@@ -8,7 +8,7 @@ use super::{AppProcess, Workspace};
 use crate::{
     action::Action,
     call::{Call, CallState},
-    desired::{Foreground, HostView, Listed, RemainingTime, SurfaceView},
+    desired::{Foreground, HostView, Listed, RemainingTime, Shown, SurfaceView},
     instance::{Instance, InstanceState},
 };
 
@@ -62,11 +62,13 @@ impl Workspace {
                         remaining_ms: deadline.since(now),
                     })
                 });
+                let document = self.surface(&instance.id, &surface.id);
                 Some(SurfaceView {
                     instance: instance.id.clone(),
                     app_scope: instance.app_scope.clone(),
                     surface: surface.id.clone(),
                     state: instance.state,
+                    document: Shown { revision: document.revision, data: document.data.clone() },
                     time,
                 })
             })

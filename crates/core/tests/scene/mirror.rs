@@ -53,6 +53,7 @@ impl Mirror {
             records.documents.retain(|old| old.session != document.head.session);
             records.documents.push(document.head.clone());
         }
+        keep(&mut records.surfaces, &changes.surfaces, lineup_core::surface::SurfaceDocument::key);
         for conversation in &changes.conversations {
             records.conversations.retain(|old| old.id != conversation.id);
             records.conversations.push(conversation.as_ref().clone());

@@ -5,6 +5,7 @@ mod inbox;
 mod lifecycle;
 mod operations;
 mod session;
+mod surfaces;
 mod tools;
 
 pub use conversation::Conversation;
@@ -12,6 +13,7 @@ pub use inbox::Inbox;
 pub use lifecycle::Lifecycle;
 pub use operations::Operations;
 pub use session::{Session, Snapshot};
+pub use surfaces::Surfaces;
 pub use tools::Tools;
 
 use crate::Sdk;
@@ -32,5 +34,6 @@ handles! {
     lifecycle::Lifecycle;
     operations::Operations;
     session::Session;
+    surfaces::Surfaces;
     tools::Tools;
 }

@@ -27,6 +27,8 @@ pub struct State {
     acknowledged: Vec<String>,
     /// The session data and its revision.
     pub session: (u64, Option<Value>),
+    /// How often what a Surface shows was changed.
+    pub shown: u64,
     /// How often another write comes first.
     pub overtaken: u32,
 }
@@ -123,11 +125,16 @@ impl MiniAppRequests for Port {
         let kind = match &request {
             MiniAppRequest::ReportProgress { .. } => "progress",
             MiniAppRequest::RequestForeground { .. } => "foreground",
+            MiniAppRequest::UpdateSurface { .. } => "surface",
             MiniAppRequest::Complete { .. } => "complete",
             _ => "other",
         };
         if let Some(code) = state.refusing.get(kind) {
             return Err(Fault::new(*code, "refused"));
+        }
+        if let MiniAppRequest::UpdateSurface { .. } = request {
+            state.shown += 1;
+            return Ok(MiniAppAnswer::Updated { revision: state.shown });
         }
         let MiniAppRequest::WriteSession { data, .. } = request else {
             return Ok(MiniAppAnswer::Done);

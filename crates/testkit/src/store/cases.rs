@@ -15,6 +15,7 @@ use lineup_core::{
     policy::{Conversation, HostProfile, Policy},
     registry::Installed,
     session::{AppSession, DocumentHead},
+    surface::SurfaceDocument,
     workspace::change_set::{Document, EntryChange, EntryKey, Publication, RefusalCount},
 };
 use lineup_model::{
@@ -128,6 +129,7 @@ fn everything() -> ChangeSet {
     })));
     change.sessions.push(Arc::new(session(Seq(1), at(1).effective.0)));
     change.documents.push(document(Seq(1), 1, "first"));
+    change.surfaces.push(Kept::Put(Arc::new(surface(Seq(1), "main", 1, "first"))));
     change.focus = Some(FocusStack::default().raised(&instance.id));
     change.inbox.push(Kept::Put(Arc::new(inbox(Seq(1), &instance))));
     change.conversations.push(Arc::new(Conversation {
@@ -186,6 +188,11 @@ fn document(seq: Seq, revision: u64, word: &str) -> Document {
     Document { head, data: Arc::new(data) }
 }
 
+fn surface(of: Seq, name: &str, revision: u64, word: &str) -> SurfaceDocument {
+    let empty = SurfaceDocument::empty(of.instance_id(), Method::new(name).expect("a plain word is a method"));
+    SurfaceDocument { revision, data: Arc::new(json!({ "word": word, "list": [1, 2.5, null] })), ..empty }
+}
+
 fn publication(sequence: u64) -> Publication {
     Publication {
         agent: samples::ada(),
@@ -222,6 +229,7 @@ pub async fn open_gives_back_everything_live<F: StoreFixture>() {
     assert_eq!(found.instances, put(&change.instances));
     assert_eq!(found.activations, put(&change.activations));
     assert_eq!(found.operations, put(&change.operations));
+    assert_eq!(found.surfaces, put(&change.surfaces));
     assert_eq!(found.inbox, put(&change.inbox));
     assert_eq!(found.apps, put(&change.apps));
     assert_eq!(found.sessions, change.sessions.iter().map(|record| AppSession::clone(record)).collect::<Vec<_>>());
@@ -531,6 +539,27 @@ pub async fn ses_1_a_document_is_read_back_with_its_revision<F: StoreFixture>() 
     // The session of a live instance is live, another one is not.
     let heads = records(&fixture).await.documents;
     assert_eq!(heads, [document(Seq(1), 2, "x").head]);
+}
+
+/// SUR-4: what a Surface shows comes back, one document for each, until its instance is gone.
+pub async fn sur_4_what_surfaces_show_is_read_back_until_it_is_gone<F: StoreFixture>() {
+    let fixture = F::create().await;
+    let (mut committer, _) = opened(&fixture).await;
+    let put = |document| Kept::Put(Arc::new(document));
+    let shows = |surfaces, at| ChangeSet { surfaces, ..texts(Seq(at), 0) };
+    let (main, side) = (surface(Seq(1), "main", 2, "a \u{0} b \u{1F345} '\"\\"), surface(Seq(1), "side", 1, "side"));
+    let other = surface(Seq(2), "main", 1, "other");
+    let first = vec![put(surface(Seq(1), "main", 1, "first")), put(side.clone()), put(other.clone())];
+    commit(&fixture, &mut committer, vec![shows(first, 1)]).await;
+    commit(&fixture, &mut committer, vec![shows(vec![put(main.clone())], 2)]).await;
+    let fixture = fixture.reopen().await;
+    let (mut committer, found) = opened(&fixture).await;
+    assert_eq!(found.surfaces, [main, side.clone(), other.clone()]);
+    // Changed and gone in one batch, and gone.
+    let last = vec![put(surface(Seq(1), "main", 3, "last")), Kept::Gone(other.key())];
+    let gone = vec![Kept::Gone((Seq(1).instance_id(), Method::new("main").expect("a plain word is a method")))];
+    commit(&fixture, &mut committer, vec![shows(last, 3), shows(gone, 4)]).await;
+    assert_eq!(records(&fixture.reopen().await).await.surfaces, [side]);
 }
 
 /// `AuditQuery::Story`: the whole story of a call, oldest first; empty if there is no such call.

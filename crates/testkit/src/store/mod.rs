@@ -56,6 +56,7 @@ macro_rules! store_conformance {
             fetch_answers_nothing_for_what_is_open_or_unknown,
             fetch_knows_texts_actions_and_intents,
             ses_1_a_document_is_read_back_with_its_revision,
+            sur_4_what_surfaces_show_is_read_back_until_it_is_gone,
             the_story_of_a_call_is_whole_and_in_order,
             the_audit_answers_newest_first,
             a_conversation_is_read_in_pages_each_row_with_its_ending,

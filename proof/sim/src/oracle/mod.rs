@@ -33,6 +33,8 @@
 //!     "state":"running","created_at":0,"deadline_at?":9,"ended_at?":9,"late?":true,
 //!     "needs_foreground":true,"ends_on_leaving":true,"exclusive?":"workspace"}],
 //!   "outbox": [{"message_id":"r-1","conversation":"c-1","recipient":"a","seq":1,"kind":"receipt","call?":"K1","dead?":false}],
+//!   "surfaces": [{"instance":"i-1","surface":"main","revision":1,"data":{}}],
+//!   "shown": [{"instance":"i-1","surface":"main","revision":1,"data":{}}],
 //!   "audit": [{"seq":1,"source":"agent_tool","actor?":"a","call?":"K1"}] }
 //! ```
 //! `key` is the Runtime-minted call key, `order` the order of acceptance, `change` the number of the change set
@@ -44,12 +46,14 @@
 //! Unchanged rows keep their order from dump to dump. Every call comes from a `tool.invoke`. A crash makes every Host
 //! session invisible until the world says otherwise. Answers are told with the generation they were given under.
 //! `outbox` kinds: `receipt`, `outcome`, `inventory`, others. `audit` may hold only the rows new since the last dump.
+//! `surfaces` holds the documents of live instances, `shown` each change of one since the last dump, in order.
 
 mod calls;
 mod life;
 mod schema;
 #[cfg(test)]
 mod story;
+mod surfaces;
 #[cfg(test)]
 mod tests;
 mod wire;
@@ -94,6 +98,8 @@ pub enum MiniApp<'a> {
     /// A handler (or `complete` / `fail`) answered; no output is a failure. What is said outside of a delivery
     /// names none, and so is of no older one.
     Answered { call: &'a str, generation: Option<u64>, output: Option<&'a Value> },
+    /// A patch of what a Surface shows was offered; `key` names the write inside its work.
+    Patched { instance: &'a str, surface: &'a str, key: Option<&'a str>, base: Option<u64>, patch: &'a Value },
 }
 
 /// Agent, conversation, agent's own call id.
@@ -209,6 +215,8 @@ pub struct Oracle {
     invoked: BTreeMap<String, Vec<u64>>,
     answers: BTreeMap<String, Vec<(Option<u64>, Option<Value>)>>,
     late: BTreeSet<String>,
+    patches: BTreeMap<(String, String), surfaces::Offered>,
+    shown: BTreeMap<(String, String), (i64, Value)>,
 }
 
 impl Oracle {
@@ -233,6 +241,7 @@ impl Oracle {
         self.check_calls(&prev, &now);
         self.check_outbox(&prev, &now);
         self.check_life(&prev, &now);
+        self.surfaces(&prev, &now);
         self.last = now;
         self.leavings_before = [self.leavings_before[1], self.leavings];
         (self.disturbed, self.recovering) = (false, false);
@@ -292,8 +301,9 @@ impl Oracle {
 /// Every id the oracle can report. A sound set of runs exercises them all, but for those that only a fault shows.
 pub const INVARIANTS: &str = "ACT-1 ACT-10 ACT-2 ACT-3 CALL-1 CALL-14 CALL-3 CALL-4 CALL-5 CALL-6 CALL-7 DUR-2 DUR-4 DUR-5 \
     ENT-1 HST-2 HST-3 I1 I10 I11 I12 I13 I14 I16 I2 I24 I25 I26 I27 I28 I29 I3 I30 I31 I32 I33 I34 I35 I36 I37 I38 I39 \
-    I4 I44 I45 I46 I47 I5 I56 I58 I6 I61 I62 I63 I64 I65 I7 I8 I9 INV-7 INV-8 OP-2 OP-3 OP-4 OP-5 WIRE-1";
-const TABLES: [&str; 7] = ["calls", "activations", "instances", "focus", "operations", "outbox", "inventories"];
+    I4 I44 I45 I46 I47 I5 I56 I58 I6 I61 I62 I63 I64 I65 I7 I8 I9 INV-7 INV-8 OP-2 OP-3 OP-4 OP-5 SUR-3 SUR-4 WIRE-1";
+const TABLES: [&str; 8] =
+    ["calls", "activations", "instances", "focus", "operations", "outbox", "inventories", "surfaces"];
 
 fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value[key].as_str().unwrap_or("")

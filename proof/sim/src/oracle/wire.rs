@@ -302,6 +302,9 @@ impl Oracle {
                 }
                 self.answers.entry(call.to_owned()).or_default().push((generation, output.cloned()));
             }
+            MiniApp::Patched { instance, surface, key, base, patch } => {
+                self.patch_offered(instance, surface, key, base, patch);
+            }
         }
     }
 

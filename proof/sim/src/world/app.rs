@@ -29,6 +29,7 @@ enum Doing {
     Read,
     Write { n: u64, wrong: bool },
     WriteFreely,
+    Show { n: u64, how: How },
     Foreground,
     Background,
     Close,
@@ -37,6 +38,16 @@ enum Doing {
     Operations,
     Wait(u64),
     End(Ending),
+}
+
+/// What is wrong, or not, with a patch of what a Surface shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum How {
+    Well,
+    Freely,
+    Stale,
+    Elsewhere,
+    Hostile,
 }
 
 /// How a handler ends.
@@ -224,7 +235,7 @@ impl World {
         let mut todo = VecDeque::new();
         let late = self.has(Fault::HandlerLate);
         for _ in 0..rng.random_range(0..4) {
-            todo.push_back(match rng.random_range(0..16) {
+            todo.push_back(match rng.random_range(0..20) {
                 0..=3 => Doing::Progress { label: "working".into(), detail: json!({ "at": rng.random_range(0..9) }) },
                 4 => Doing::Progress { label: "owned".into(), detail: json!({ "done": true, "status": "done" }) },
                 5 => Doing::Look,
@@ -234,6 +245,16 @@ impl World {
                 12 => Doing::Background,
                 13 => Doing::Operations,
                 14 => Doing::Close,
+                16..=19 => {
+                    let how = match rng.random_range(0..12) {
+                        0 => How::Freely,
+                        1 => How::Stale,
+                        2 => How::Elsewhere,
+                        3 => How::Hostile,
+                        _ => How::Well,
+                    };
+                    Doing::Show { n: rng.random_range(0..9), how }
+                }
                 _ => Doing::Wait(rng.random_range(1..3_000)),
             });
         }
@@ -246,7 +267,7 @@ impl World {
         let diverges = self.has(Fault::HandlerDiverges) && generation.0 > 1 && rng.random_bool(0.5);
         if diverges {
             for doing in &mut todo {
-                if let Doing::Write { n, .. } = doing {
+                if let Doing::Write { n, .. } | Doing::Show { n, .. } = doing {
                     *n += 100 * u64::from(generation.0);
                 }
             }
@@ -289,7 +310,10 @@ impl World {
                 process.handlers.remove(item);
                 return;
             };
-            let free = matches!(doing, Doing::WriteFreely | Doing::End(Ending::Outside));
+            let free = matches!(
+                doing,
+                Doing::WriteFreely | Doing::Show { how: How::Freely, .. } | Doing::End(Ending::Outside)
+            );
             handler.asking = requested(handler, item, &doing).map(|request| (request, free));
             if handler.asking.is_none() {
                 let pause = if let Doing::Wait(millis) = doing { millis } else { 1 };
@@ -302,6 +326,14 @@ impl World {
             Item::Action(action) => Work::Action { action: action.clone(), generation },
         };
         let from = MiniAppContext { work: (!free).then_some(work), ..context };
+        if let MiniAppRequest::UpdateSurface { step, surface, base_revision: base, patch } = &request {
+            let key = step.as_ref().filter(|_| !free).map(|Step(step)| format!("{item:?}/{step}"));
+            let (instance, surface) = (instance.to_string(), surface.to_string());
+            let (key, base) = (key.as_deref(), *base);
+            let told = MiniApp::Patched { instance: &instance, surface: &surface, key, base, patch };
+            let now = self.stamp();
+            self.oracle.miniapp(told, now);
+        }
         let request = self.answered(request);
         let waiter = Waiter::Handler { instance: instance.clone(), launch, item: item.clone() };
         self.offer(Input::MiniApp(MiniAppInput { from, request }), waiter);
@@ -418,6 +450,22 @@ fn requested(handler: &mut Handler, item: &Item, doing: &Doing) -> Option<MiniAp
         },
         Doing::WriteFreely => {
             MiniAppRequest::WriteSession { step: None, base_revision: revision, data: json!({ "free": true }) }
+        }
+        Doing::Show { n, how } => {
+            // No two make the same of a document: who made it can be told.
+            let step = step("surfaces.update");
+            let last = json!({ "by": format!("{item:?}"), "step": step.as_ref().map(|Step(step)| step), "n": n });
+            let removed = format!("n{}", (n + 1) % 9);
+            let mut patch = json!({ "last": last, "all": { format!("n{n}"): [n, null], removed: null } });
+            if *how == How::Hostile {
+                patch["all"]["constructor"] = json!({ "prototype": n });
+            }
+            MiniAppRequest::UpdateSurface {
+                step: step.filter(|_| *how != How::Freely),
+                surface: crate::apps::id(if *how == How::Elsewhere { "side" } else { "main" }),
+                base_revision: (*how == How::Stale).then_some(999),
+                patch,
+            }
         }
         Doing::Foreground => MiniAppRequest::RequestForeground { step: step("foreground") },
         Doing::Background => MiniAppRequest::RequestBackground { step: step("background") },

@@ -69,10 +69,11 @@ impl World {
             Report::Disconnected => self.oracle.host(Host::Disconnected(&name), now),
             Report::Visible(visible) => self.oracle.host(Host::Visible(&name, *visible), now),
             Report::Foreground { activation } => {
+                // One that a decision has ended is back when the store does not take the decision.
                 let instance = self
                     .engine
                     .iter()
-                    .flat_map(|engine| engine.head().activations())
+                    .flat_map(|engine| engine.head().activations().chain(engine.durable().activations()))
                     .find(|found| found.id == *activation)
                     .map(|found| found.instance.to_string());
                 if let Some(instance) = instance {

@@ -34,6 +34,9 @@ pub struct Ledger {
     outbox: BTreeMap<OutboxKey, Value>,
     audit: Vec<Value>,
     documents: BTreeMap<String, u64>,
+    surfaces: BTreeMap<(String, String), Value>,
+    /// The changes of those in the last batch.
+    shown: Vec<Value>,
     entries: BTreeSet<String>,
     /// What is wrong with the batches themselves: rows that are not consecutive, revisions that skip.
     pub faults: Vec<(&'static str, String)>,
@@ -54,6 +57,7 @@ impl Ledger {
         self.check("I16", commit.number == self.commit + 1, || format!("batch {} does not follow", commit.number));
         self.commit = commit.number;
         self.audit.clear();
+        self.shown.clear();
         for set in &commit.changes {
             self.change += 1;
             if let Some(time) = &set.time {
@@ -144,6 +148,25 @@ impl Ledger {
                 let was = self.documents.insert(id.clone(), revision).unwrap_or(0);
                 self.check("I17", revision == was + 1, || format!("{id} goes from revision {was} to {revision}"));
                 self.check("I18", audited.contains(&id), || format!("{id} changed without an audit row"));
+            }
+            for change in &set.surfaces {
+                match change {
+                    Kept::Put(document) => {
+                        let (instance, surface) = (document.instance.to_string(), document.surface.to_string());
+                        self.check("I18", audited.contains(&instance), || {
+                            format!("what {instance} shows changed without an audit row")
+                        });
+                        let row = json!({
+                            "instance": instance, "surface": surface, "revision": document.revision,
+                            "data": document.data.as_ref(),
+                        });
+                        self.shown.push(row.clone());
+                        self.surfaces.insert((instance, surface), row);
+                    }
+                    Kept::Gone((instance, surface)) => {
+                        self.surfaces.remove(&(instance.to_string(), surface.to_string()));
+                    }
+                }
             }
             if let Some(focus) = &set.focus {
                 self.focus = focus.entries().iter().map(ToString::to_string).collect();
@@ -307,6 +330,7 @@ impl Ledger {
             "calls": self.calls.values().cloned().collect::<Vec<_>>(), "activations": activations,
             "instances": instances, "focus": self.focus, "operations": rows(&self.operations),
             "outbox": self.outbox.values().cloned().collect::<Vec<_>>(), "audit": self.audit,
+            "surfaces": self.surfaces.values().cloned().collect::<Vec<_>>(), "shown": self.shown,
         })
     }
 }

@@ -57,6 +57,9 @@ impl World {
         if self.mutant(Mutant::OperationsForgotten) {
             opened.records.operations.clear();
         }
+        if self.mutant(Mutant::SurfacesForgotten) {
+            opened.records.surfaces.clear();
+        }
         if self.mutant(Mutant::OutboxForgotten) {
             opened.records.outbox.clear();
         }
@@ -368,6 +371,7 @@ fn live(workspace: &Workspace) -> String {
     let instances: Vec<_> = workspace.instances().collect();
     let activations: Vec<_> = workspace.activations().collect();
     let operations: Vec<_> = workspace.operations().collect();
+    let surfaces: Vec<_> = workspace.surfaces().collect();
     let conversations: Vec<_> = workspace.conversations().collect();
     let apps: Vec<_> = workspace.apps().map(|app| app.manifest.digest.clone()).collect();
     let inventories: Vec<_> = workspace
@@ -377,7 +381,7 @@ fn live(workspace: &Workspace) -> String {
         .collect();
     format!(
         "{:?}\n{calls:?}\n{outbox:?}\n{inbox:?}\n{actions:?}\n{instances:?}\n{activations:?}\n{operations:?}\n\
-         {conversations:?}\n{apps:?}\n{inventories:?}\n{:?}\n{:?}\n{:?}",
+         {surfaces:?}\n{conversations:?}\n{apps:?}\n{inventories:?}\n{:?}\n{:?}\n{:?}",
         workspace.last(),
         workspace.focus(),
         workspace.policy(),

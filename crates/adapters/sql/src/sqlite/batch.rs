@@ -39,6 +39,7 @@ pub(super) mod kind {
     pub(in crate::sqlite) const ACTIVATION: &str = "activation";
     pub(in crate::sqlite) const OPERATION: &str = "operation";
     pub(in crate::sqlite) const FOCUS: &str = "focus";
+    pub(in crate::sqlite) const SURFACE: &str = "surface";
     pub(in crate::sqlite) const INBOX: &str = "inbox";
     pub(in crate::sqlite) const CONVERSATION: &str = "conversation";
     pub(in crate::sqlite) const POLICY: &str = "policy";
@@ -120,6 +121,7 @@ impl Collector {
             operations,
             sessions,
             documents,
+            surfaces,
             focus,
             inbox,
             outbox_removed,
@@ -179,6 +181,8 @@ impl Collector {
         self.kept(no, kind::INSTANCE, instances, |instance| instance.id.to_string(), ToString::to_string)?;
         self.kept(no, kind::ACTIVATION, activations, |activation| activation.id.to_string(), ToString::to_string)?;
         self.kept(no, kind::OPERATION, operations, |operation| operation.id.to_string(), ToString::to_string)?;
+        let named = |(instance, surface): &(_, _)| format!("{instance}/{surface}");
+        self.kept(no, kind::SURFACE, surfaces, |document| named(&document.key()), named)?;
         self.kept(no, kind::INBOX, inbox, |row| row.seq.to_string(), ToString::to_string)?;
         self.kept(no, kind::APP, apps, |app| app.manifest.app_scope.to_string(), ToString::to_string)?;
         for conversation in conversations {

@@ -132,6 +132,7 @@ async fn live(
             kind::ACTIVATION => records.activations.push(parse("records", row, &body)?),
             kind::OPERATION => records.operations.push(parse("records", row, &body)?),
             kind::FOCUS => records.focus = parse::<FocusStack>("records", row, &body)?,
+            kind::SURFACE => records.surfaces.push(parse("records", row, &body)?),
             kind::INBOX => records.inbox.push(parse("records", row, &body)?),
             kind::CONVERSATION => records.conversations.push(parse("records", row, &body)?),
             kind::POLICY => records.policy = parse("records", row, &body)?,
