@@ -33,6 +33,8 @@ pub enum Role {
     Host,
     /// Whoever administers the workspace.
     Owner,
+    /// The page in a browser, at the web adapter.
+    Page,
 }
 
 /// A token: 32 random bytes in base64url. `Debug` does not show it.
@@ -75,6 +77,9 @@ struct Tokens {
     user: Token,
     host: Token,
     owner: Token,
+    /// Missing in a file of a version that had no page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    page: Option<Token>,
     agents: BTreeMap<AgentId, Token>,
 }
 
@@ -114,8 +119,14 @@ impl Credentials {
     pub fn load_or_create(dir: &Path) -> Result<Self, CredentialsError> {
         let path = dir.join(FILE);
         match Self::load(&path) {
+            Ok(mut loaded) => {
+                if loaded.tokens.page.is_none() {
+                    loaded.rotate(&Role::Page)?;
+                }
+                return Ok(loaded);
+            }
             Err(CredentialsError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
-            loaded => return loaded,
+            unusable => return unusable,
         }
         let io = |source| CredentialsError::Io { path: path.clone(), source };
         std::fs::create_dir_all(dir).map_err(io)?;
@@ -125,6 +136,7 @@ impl Credentials {
             user: Token::generate().map_err(io)?,
             host: Token::generate().map_err(io)?,
             owner: Token::generate().map_err(io)?,
+            page: Some(Token::generate().map_err(io)?),
             agents: BTreeMap::new(),
         };
         match write(&path, &tokens, false) {
@@ -165,6 +177,7 @@ impl Credentials {
             Role::User => Some(&self.tokens.user),
             Role::Host => Some(&self.tokens.host),
             Role::Owner => Some(&self.tokens.owner),
+            Role::Page => self.tokens.page.as_ref(),
             Role::Agent(id) => self.tokens.agents.get(id),
         }
     }
@@ -199,6 +212,7 @@ impl Credentials {
             Role::User => tokens.user = token.clone(),
             Role::Host => tokens.host = token.clone(),
             Role::Owner => tokens.owner = token.clone(),
+            Role::Page => tokens.page = Some(token.clone()),
             Role::Agent(id) => drop(tokens.agents.insert(id.clone(), token.clone())),
         }
         write(&self.path, &tokens, true).map_err(io)?;
@@ -216,9 +230,10 @@ impl Credentials {
             (Role::Host, &self.tokens.host),
             (Role::Owner, &self.tokens.owner),
         ];
+        let page = self.tokens.page.iter().map(|token| (Role::Page, token));
         let agents = self.tokens.agents.iter().map(|(id, token)| (Role::Agent(id.clone()), token));
         let mut found = None;
-        for (role, token) in fixed.into_iter().chain(agents) {
+        for (role, token) in fixed.into_iter().chain(page).chain(agents) {
             if bool::from(digest(token.as_str()).ct_eq(&presented)) {
                 found = Some(role);
             }
@@ -280,7 +295,7 @@ mod tests {
         let mut made = Credentials::load_or_create(dir.path()).unwrap();
         made.enrol(&demo()).unwrap();
         let found = Credentials::load_or_create(dir.path()).unwrap();
-        let roles = [Role::Runtime, Role::User, Role::Host, Role::Owner, Role::Agent(demo())];
+        let roles = [Role::Runtime, Role::User, Role::Host, Role::Owner, Role::Page, Role::Agent(demo())];
         for role in &roles {
             let token = found.token(role).unwrap();
             assert_eq!(Some(token), made.token(role));
@@ -313,6 +328,20 @@ mod tests {
         let found = Credentials::load_or_create(dir.path()).unwrap();
         assert_eq!(found.authenticate(old.as_str()), None);
         assert_eq!(found.authenticate(new.as_str()), Some(role));
+    }
+
+    #[test]
+    fn a_file_of_a_version_without_a_page_gets_its_token_and_keeps_the_others() {
+        let dir = tempfile::tempdir().unwrap();
+        let made = Credentials::load_or_create(dir.path()).unwrap();
+        let mut older: serde_json::Value = serde_json::from_slice(&std::fs::read(made.path()).unwrap()).unwrap();
+        older.as_object_mut().unwrap().remove("page");
+        std::fs::write(made.path(), older.to_string()).unwrap();
+        let found = Credentials::load_or_create(dir.path()).unwrap();
+        assert_eq!(found.token(&Role::Host), made.token(&Role::Host));
+        let page = found.token(&Role::Page).expect("a page can come in");
+        assert_ne!(Some(page), made.token(&Role::Page));
+        assert_eq!(Credentials::load_or_create(dir.path()).unwrap().token(&Role::Page), Some(page));
     }
 
     #[cfg(unix)]

@@ -16,10 +16,10 @@ use std::{
 
 use axum::body::Bytes;
 use lineup_failpoint::{Point, hit};
-use lineup_model::MessageId;
+use lineup_model::{AgentId, MessageId};
 use lineup_wire::relay::{Party, RefuseReason, ServerFrame};
 use tokio::{
-    sync::{Notify, OwnedSemaphorePermit, mpsc, oneshot},
+    sync::{Notify, OwnedSemaphorePermit, mpsc, oneshot, watch},
     time::Instant,
 };
 
@@ -92,6 +92,8 @@ struct State {
     lines: BTreeMap<ConnectionId, Line>,
     /// The connections of each party, oldest first.
     connected: BTreeMap<Party, BTreeSet<ConnectionId>>,
+    /// The agents among them, for whoever wants to know.
+    present: watch::Sender<BTreeSet<AgentId>>,
     /// Taken in, and neither acknowledged by the receiver nor on disk.
     unsafe_: BTreeMap<u64, Envelope>,
     /// Acknowledged by the receiver while the disk was writing it.
@@ -147,6 +149,11 @@ impl Hub {
         stats
     }
 
+    /// The agents that are connected, as it changes.
+    pub fn presence(&self) -> watch::Receiver<BTreeSet<AgentId>> {
+        self.state().present.subscribe()
+    }
+
     pub fn is_closed(&self) -> bool {
         self.state().closed
     }
@@ -189,6 +196,7 @@ impl Hub {
         line.write(welcome.encode(b""));
         state.lines.insert(id, line);
         state.connected.entry(party.clone()).or_default().insert(id);
+        state.tell_presence(party);
         self.pump(&mut state, id);
         Ok(Connected { id, frames: received, ended: on_end })
     }
@@ -445,6 +453,17 @@ impl State {
         self.connected.get(party).into_iter().flatten().copied().collect()
     }
 
+    /// Says whether an agent is there, if that has changed.
+    fn tell_presence(&self, party: &Party) {
+        let Party::Agent(agent) = party else { return };
+        let is_there = self.connected.contains_key(party);
+        self.present.send_if_modified(
+            |present| {
+                if is_there { present.insert(agent.clone()) } else { present.remove(agent) }
+            },
+        );
+    }
+
     fn write(&mut self, id: ConnectionId, frame: Vec<u8>) {
         if let Some(line) = self.lines.get_mut(&id) {
             line.write(frame);
@@ -458,6 +477,7 @@ impl State {
         siblings.remove(&id);
         if siblings.is_empty() {
             self.connected.remove(&line.party);
+            self.tell_presence(&line.party);
             // Nobody is there to acknowledge: all of it goes to disk at once.
             let now = Instant::now();
             for envelope in self.unsafe_.values_mut().filter(|envelope| envelope.to == line.party) {

@@ -50,8 +50,9 @@ use axum::{
     response::{IntoResponse as _, Response},
     routing::get,
 };
+use lineup_model::AgentId;
 use lineup_wire::relay::{FRAME_BYTES, Party};
-use tokio::task::JoinHandle;
+use tokio::{sync::watch, task::JoinHandle};
 
 pub use config::Config;
 pub use credentials::{Credentials, CredentialsError, FILE as CREDENTIALS_FILE, Role, Token};
@@ -159,6 +160,12 @@ impl Relay {
         Counts(Arc::clone(&self.shared.hub))
     }
 
+    /// The agents that are connected, as it changes.
+    #[must_use]
+    pub fn presence(&self) -> watch::Receiver<BTreeSet<AgentId>> {
+        self.shared.hub.presence()
+    }
+
     /// Ends every connection, writes what is not yet safe, and closes the file.
     pub async fn close(mut self) {
         self.shared.hub.close();
@@ -225,7 +232,7 @@ impl Shared {
         match credentials.authenticate(token)? {
             Role::Runtime => Some(Party::Runtime),
             Role::Agent(id) => Some(Party::Agent(id)),
-            Role::User | Role::Host | Role::Owner => None,
+            Role::User | Role::Host | Role::Owner | Role::Page => None,
         }
     }
 }

@@ -194,3 +194,23 @@ async fn b22_what_only_one_of_several_connections_got_is_kept_when_all_are_gone(
     let mut three = world.raw(&agent()).await;
     assert_eq!(delivery(&mut three).await.0, "m1");
 }
+
+#[tokio::test]
+async fn an_agent_is_present_from_its_first_connection_to_the_end_of_its_last() {
+    let world = World::new(patient()).await;
+    let mut presence = world.relay().presence();
+    assert!(presence.borrow_and_update().is_empty());
+    let _runtime = world.raw(&Role::Runtime).await;
+    let one = world.raw(&agent()).await;
+    assert_eq!(*presence.wait_for(|present| !present.is_empty()).await.unwrap(), [demo()].into());
+    let mut two = world.raw(&agent()).await;
+    drop(one);
+    // The end of the first one is known once it counts no more.
+    while world.relay().stats().connections > 2 {
+        round(&mut two).await;
+    }
+    assert_eq!(*presence.borrow_and_update(), [demo()].into(), "one of two has gone");
+    assert!(!presence.has_changed().unwrap());
+    drop(two);
+    presence.wait_for(|present| present.is_empty()).await.unwrap();
+}

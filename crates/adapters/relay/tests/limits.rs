@@ -13,7 +13,7 @@ use tokio_tungstenite::tungstenite::{self, Message, http::StatusCode};
 #[tokio::test]
 async fn wire_4_only_the_tokens_of_the_runtime_and_of_agents_open_the_relay() {
     let world = World::new(patient()).await;
-    let others = [Role::User, Role::Host, Role::Owner].map(|role| world.token(&role));
+    let others = [Role::User, Role::Host, Role::Owner, Role::Page].map(|role| world.token(&role));
     for token in others.iter().map(String::as_str).chain(["", "x"]) {
         match world.socket(token).await {
             Err(tungstenite::Error::Http(response)) => {
@@ -22,7 +22,7 @@ async fn wire_4_only_the_tokens_of_the_runtime_and_of_agents_open_the_relay() {
             other => panic!("{:?}", other.map(|_| "let in")),
         }
     }
-    assert_eq!(world.relay().stats().unauthorized, 5);
+    assert_eq!(world.relay().stats().unauthorized, 6);
     assert!(world.socket(&world.token(&Role::Runtime)).await.is_ok());
 }
 
