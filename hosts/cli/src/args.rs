@@ -12,8 +12,8 @@ use clap::{Args as Group, Parser, Subcommand, ValueEnum};
     arg_required_else_help = true,
     after_long_help = "\
 A first round, in three terminals:
-  lineup serve                                       # the Runtime, with demo data
-  lineup host attach                                 # a Host that shows what it is told
+  lineup serve                                       # the Runtime, with demo data; it prints the page's address
+  lineup host attach                                 # a Host without a screen, instead of the page
   lineup agent call pomodoro.start '{\"minutes\": 20}'
 
 Exit codes:
@@ -47,6 +47,8 @@ Examples:
 
 Ctrl-C stops it cleanly.")]
     Serve(Serve),
+    /// Print an address that opens the page in a browser: good once, for ten minutes.
+    Link,
     /// Play a remote agent: it sees only what an agent may see.
     #[command(subcommand)]
     Agent(AgentCommand),

@@ -34,8 +34,8 @@ impl Entry {
             Role::Host => "host",
             Role::User => "user",
             Role::Owner => "control",
-            Role::Runtime | Role::Agent(_) => {
-                return Err(Failure::Broken("this role comes in by the relay".to_owned()));
+            Role::Runtime | Role::Agent(_) | Role::Page => {
+                return Err(Failure::Broken("this role comes in elsewhere".to_owned()));
             }
         };
         let running = data.running()?;

@@ -42,6 +42,7 @@ async fn run(args: Args, printer: &Printer) -> Result<ExitCode, Failure> {
     let data = data::DataDir::find(args.data)?;
     match args.command {
         Command::Serve(serve) => command::serve::run(&data, serve, printer).await,
+        Command::Link => command::link::run(&data, printer).await,
         Command::Agent(agent) => command::agent::run(&data, agent, printer).await,
         Command::User(user) => command::user::run(&data, user, printer).await,
         Command::Host(host) => command::host::run(&data, host, printer).await,

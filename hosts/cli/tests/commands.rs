@@ -299,7 +299,7 @@ fn the_ready_line_is_all_that_serve_prints_for_machines() {
     let mut world = World::empty();
     let ready = world.serve();
     let names: Vec<&str> = ready.as_object().unwrap().keys().map(String::as_str).collect();
-    assert_eq!(names, ["clock", "data", "listen", "pid", "ready"]);
+    assert_eq!(names, ["clock", "data", "link", "listen", "pid", "ready"]);
     assert_eq!(ready["clock"], "manual");
     assert_eq!(ready["data"], world.path().to_str().unwrap());
 }

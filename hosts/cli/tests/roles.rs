@@ -15,13 +15,15 @@ async fn ent_5_no_credential_opens_another_roles_entry() {
     let credentials = std::fs::read(world.path().join("credentials.json")).unwrap();
     let credentials: Value = serde_json::from_slice(&credentials).unwrap();
     let token = |path: &str| credentials.pointer(path).and_then(Value::as_str).expect(path).to_owned();
-    let roles = ["/host", "/user", "/owner", "/runtime", "/agents/demo"].map(token);
+    let roles = ["/host", "/user", "/owner", "/runtime", "/agents/demo", "/page"].map(token);
     // One row per entry, one column per credential, in the order above.
     for (entry, expected) in [
-        ("host", [101, 403, 403, 401, 401]),
-        ("user", [403, 101, 403, 401, 401]),
-        ("control", [403, 403, 101, 401, 401]),
-        ("relay", [401, 401, 401, 101, 101]),
+        ("host", [101, 403, 403, 401, 401, 403]),
+        ("user", [403, 101, 403, 401, 401, 403]),
+        ("control", [403, 403, 101, 401, 401, 403]),
+        // The page's comes in as a cookie.
+        ("page", [403, 403, 403, 401, 401, 403]),
+        ("relay", [401, 401, 401, 101, 101, 401]),
     ] {
         let mut found = Vec::new();
         for token in &roles {

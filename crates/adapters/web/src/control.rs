@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use crate::{WebAdapter, frame, socket};
 
-const TYPES: &[&str] = &["inspect", "conversation", "pair", "advance"];
+const TYPES: &[&str] = &["inspect", "conversation", "pair", "advance", "link"];
 
 /// The most rows that one request may ask for.
 const MOST_ROWS: u32 = 1_000;
@@ -39,6 +39,7 @@ enum Ask {
     Inspect(InspectQuery),
     SetUp(Setup),
     Advance(u64),
+    Link,
 }
 
 async fn answer(web: &WebAdapter, kind: String, fields: Fields) -> Result<Option<Value>, Fault> {
@@ -53,6 +54,10 @@ async fn answer(web: &WebAdapter, kind: String, fields: Fields) -> Result<Option
             clock.advance(millis);
             Ok(Some(json!({ "advanced_ms": millis })))
         }
+        Ask::Link => match web.link() {
+            Ok(link) => Ok(Some(json!({ "path": link.path, "good_for_s": link.good_for.as_secs() }))),
+            Err(error) => Err(Fault::new(ErrorCode::Internal, format!("no key can be made: {error}"))),
+        },
     }
 }
 
@@ -74,6 +79,7 @@ fn decode(kind: &str, mut fields: Fields) -> Result<Ask, JsonError> {
             version: fields.required("version")?,
             features: fields.required("features")?,
         })),
+        "link" => Ask::Link,
         _advance => {
             let millis: u64 = fields.required("ms")?;
             if millis > limits::DEADLINE_MS {

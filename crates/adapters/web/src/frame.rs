@@ -25,6 +25,10 @@ const ELSEWHERE: &[&str] = &[
     "conversation",
     "pair",
     "advance",
+    "link",
+    "follow",
+    "history",
+    "session",
 ];
 
 /// One request: what it is called, and its own fields, not yet read.

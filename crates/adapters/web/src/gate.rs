@@ -6,11 +6,15 @@ use axum::{
     extract::{Request, State},
     http::{HeaderMap, StatusCode, Uri, header},
     middleware::Next,
-    response::{IntoResponse as _, Response},
+    response::{IntoResponse, Response},
 };
+use cookie::Cookie;
 use serde_json::json;
 
-use crate::Shared;
+use crate::{Shared, tokens::same};
+
+/// The name of the page's cookie.
+pub(crate) const COOKIE: &str = "lineup_page";
 
 /// Who an entry is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,14 +25,17 @@ pub(crate) enum Role {
     User,
     /// The owner of the workspace.
     Owner,
+    /// The page in a browser: a Host session, the user's entry and a reader in one.
+    Page,
 }
 
 impl Role {
-    const fn as_str(self) -> &'static str {
+    pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Host => "host",
             Self::User => "user",
             Self::Owner => "owner",
+            Self::Page => "page",
         }
     }
 }
@@ -42,7 +49,7 @@ pub(crate) async fn admit(State((shared, role)): State<(Arc<Shared>, Role)>, req
 }
 
 /// Why the door stays shut. The codes are stable; `docs/host.md` lists them.
-struct Shut {
+pub(crate) struct Shut {
     status: StatusCode,
     code: &'static str,
     message: String,
@@ -50,19 +57,66 @@ struct Shut {
 
 fn check(shared: &Shared, entry: Role, headers: &HeaderMap) -> Result<(), Shut> {
     let host = loopback_host(headers)?;
+    let origin = same_origin(headers, &host)?;
+    let role = match presented(headers)? {
+        Presented::Bearer(token) => match shared.tokens.role_of(token).ok_or_else(unknown)? {
+            // Whoever reads the cookie must not be able to leave the browser with it.
+            Role::Page => return Err(wrong("the page credential comes in as a cookie only")),
+            role => role,
+        },
+        Presented::Cookie(token) => match shared.tokens.role_of(&token).ok_or_else(unknown)? {
+            Role::Page if entry == Role::Owner => Role::Page,
+            Role::Page if !origin => {
+                let message = "a request with the page's cookie must name this server as its Origin";
+                return Err(shut(StatusCode::FORBIDDEN, "origin_refused", message));
+            }
+            Role::Page => entry,
+            _ => return Err(wrong("only the page's credential comes in as a cookie")),
+        },
+    };
+    if role != entry {
+        return Err(wrong(format!("the {} credential does not open the {} entry", role.as_str(), entry.as_str())));
+    }
+    if shared.entries.get().is_none() {
+        return Err(shut(StatusCode::SERVICE_UNAVAILABLE, "not_ready", "the Runtime is starting; try again"));
+    }
+    Ok(())
+}
+
+/// Whether a browser that asks for a document has the page's cookie. One that another site has sent
+/// here, or that asks for a name that is not loopback's, is refused.
+pub(crate) fn visitor(shared: &Shared, headers: &HeaderMap) -> Result<bool, Shut> {
+    let host = loopback_host(headers)?;
     same_origin(headers, &host)?;
-    let presented = bearer(headers)?;
-    match shared.tokens.role_of(presented) {
-        None => Err(shut(StatusCode::UNAUTHORIZED, "credential_unknown", "this credential opens nothing here")),
-        Some(role) if role != entry => Err(shut(
-            StatusCode::FORBIDDEN,
-            "wrong_role",
-            format!("the {} credential does not open the {} entry", role.as_str(), entry.as_str()),
-        )),
-        Some(_) if shared.entries.get().is_none() => {
-            Err(shut(StatusCode::SERVICE_UNAVAILABLE, "not_ready", "the Runtime is starting; try again"))
-        }
-        Some(_) => Ok(()),
+    Ok(cookie(headers).is_some_and(|token| same(shared.tokens.page(), &token)))
+}
+
+/// The credential of a request.
+enum Presented<'a> {
+    Bearer(&'a str),
+    Cookie(String),
+}
+
+fn presented(headers: &HeaderMap) -> Result<Presented<'_>, Shut> {
+    if !headers.contains_key(header::AUTHORIZATION)
+        && let Some(token) = cookie(headers)
+    {
+        return Ok(Presented::Cookie(token));
+    }
+    bearer(headers).map(Presented::Bearer)
+}
+
+/// The value of the page's cookie, if there is one and not two.
+fn cookie(headers: &HeaderMap) -> Option<String> {
+    let pairs = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let mut ours = pairs
+        .flat_map(Cookie::split_parse)
+        .filter_map(Result::ok)
+        .filter(|cookie| cookie.name() == COOKIE)
+        .map(|cookie| cookie.value().to_owned());
+    match (ours.next(), ours.next()) {
+        (Some(value), None) => Some(value),
+        _ => None,
     }
 }
 
@@ -78,15 +132,15 @@ fn loopback_host(headers: &HeaderMap) -> Result<String, Shut> {
     }
 }
 
-/// Only browsers send `Origin`; only our own page may.
-fn same_origin(headers: &HeaderMap, host: &str) -> Result<(), Shut> {
+/// Only browsers send `Origin`; only our own page may. Answers whether it was sent.
+fn same_origin(headers: &HeaderMap, host: &str) -> Result<bool, Shut> {
     let refused = || shut(StatusCode::FORBIDDEN, "origin_refused", "a page of another origin may not come in");
     let Some(origin) = single(headers, header::ORIGIN).map_err(|_| refused())? else {
-        return Ok(());
+        return Ok(false);
     };
     let uri: Uri = origin.parse().map_err(|_| refused())?;
     let ours = uri.scheme_str() == Some("http") && uri.authority().is_some_and(|authority| authority.as_str() == host);
-    if ours { Ok(()) } else { Err(refused()) }
+    if ours { Ok(true) } else { Err(refused()) }
 }
 
 fn bearer(headers: &HeaderMap) -> Result<&str, Shut> {
@@ -106,11 +160,19 @@ fn single(headers: &HeaderMap, name: header::HeaderName) -> Result<Option<&str>,
     }
 }
 
+fn unknown() -> Shut {
+    shut(StatusCode::UNAUTHORIZED, "credential_unknown", "this credential opens nothing here")
+}
+
+fn wrong(message: impl Into<String>) -> Shut {
+    shut(StatusCode::FORBIDDEN, "wrong_role", message)
+}
+
 fn shut(status: StatusCode, code: &'static str, message: impl Into<String>) -> Shut {
     Shut { status, code, message: message.into() }
 }
 
-impl axum::response::IntoResponse for Shut {
+impl IntoResponse for Shut {
     fn into_response(self) -> Response {
         let body = json!({ "code": self.code, "message": self.message });
         (self.status, axum::Json(body)).into_response()

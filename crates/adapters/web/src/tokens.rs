@@ -1,4 +1,6 @@
-//! The credentials of the three entries.
+//! The credentials of the entries.
+
+use std::collections::BTreeSet;
 
 use subtle::ConstantTimeEq as _;
 
@@ -13,6 +15,7 @@ pub struct Tokens {
     host: String,
     user: String,
     owner: String,
+    page: String,
 }
 
 /// Why credentials cannot be used.
@@ -22,34 +25,54 @@ pub enum TokenError {
     #[error("the {0} credential must be at least 16 visible ASCII characters")]
     Unfit(&'static str),
     /// Two roles have the same one.
-    #[error("the host, user and owner credentials must differ from each other")]
+    #[error("the host, user, owner and page credentials must differ from each other")]
     Shared,
 }
 
 impl Tokens {
-    /// The credentials of the Host, the user and the owner.
+    /// The credentials of the Host, the user, the owner, and the page in a browser.
     ///
     /// # Errors
     /// When one is too short or not visible ASCII, or two are equal.
-    pub fn new(host: impl Into<String>, user: impl Into<String>, owner: impl Into<String>) -> Result<Self, TokenError> {
-        let (host, user, owner) = (host.into(), user.into(), owner.into());
-        for (role, token) in [("host", &host), ("user", &user), ("owner", &owner)] {
+    pub fn new(
+        host: impl Into<String>,
+        user: impl Into<String>,
+        owner: impl Into<String>,
+        page: impl Into<String>,
+    ) -> Result<Self, TokenError> {
+        let tokens = Self { host: host.into(), user: user.into(), owner: owner.into(), page: page.into() };
+        let named = tokens.named();
+        for (role, token) in named {
             if token.len() < SHORTEST || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
-                return Err(TokenError::Unfit(role));
+                return Err(TokenError::Unfit(role.as_str()));
             }
         }
-        if host == user || user == owner || host == owner {
+        let different: BTreeSet<&str> = named.iter().map(|(_, token)| *token).collect();
+        if different.len() < named.len() {
             return Err(TokenError::Shared);
         }
-        Ok(Self { host, user, owner })
+        Ok(tokens)
+    }
+
+    fn named(&self) -> [(Role, &str); 4] {
+        [(Role::Host, &self.host), (Role::User, &self.user), (Role::Owner, &self.owner), (Role::Page, &self.page)]
+    }
+
+    /// The credential that a page's cookie holds.
+    pub(crate) fn page(&self) -> &str {
+        &self.page
     }
 
     /// Whose credential this is. Looks at all of them, so that the time tells nothing.
     pub(crate) fn role_of(&self, presented: &str) -> Option<Role> {
-        let is = |token: &str| bool::from(token.as_bytes().ct_eq(presented.as_bytes()));
-        let matches = [(is(&self.host), Role::Host), (is(&self.user), Role::User), (is(&self.owner), Role::Owner)];
+        let matches = self.named().map(|(role, token)| (same(token, presented), role));
         matches.into_iter().find_map(|(same, role)| same.then_some(role))
     }
+}
+
+/// Whether two secrets are the same, in a time that says nothing about where they differ.
+pub(crate) fn same(secret: &str, presented: &str) -> bool {
+    secret.as_bytes().ct_eq(presented.as_bytes()).into()
 }
 
 impl std::fmt::Debug for Tokens {
@@ -64,22 +87,23 @@ mod tests {
 
     #[test]
     fn ent_5_roles_cannot_share_a_credential_and_a_short_one_is_refused() {
-        let (a, b, c) = ("a".repeat(16), "b".repeat(16), "c".repeat(16));
-        assert!(Tokens::new(&a, &b, &c).is_ok());
-        for (host, user, owner) in [(&a, &a, &c), (&a, &b, &b), (&a, &b, &a)] {
-            assert_eq!(Tokens::new(host, user, owner).unwrap_err(), TokenError::Shared);
+        let [a, b, c, d] = ["a", "b", "c", "d"].map(|letter| letter.repeat(16));
+        assert!(Tokens::new(&a, &b, &c, &d).is_ok());
+        for (host, user, owner, page) in [(&a, &a, &c, &d), (&a, &b, &b, &d), (&a, &b, &a, &d), (&a, &b, &c, &c)] {
+            assert_eq!(Tokens::new(host, user, owner, page).unwrap_err(), TokenError::Shared);
         }
         let (short, spaced, newline) =
             ("a".repeat(15), format!("{} {}", "a".repeat(8), "b".repeat(8)), format!("{b}\n"));
         for unfit in [&short, &spaced, &newline] {
-            assert_eq!(Tokens::new(unfit, &b, &c).unwrap_err(), TokenError::Unfit("host"));
-            assert_eq!(Tokens::new(&a, &b, unfit).unwrap_err(), TokenError::Unfit("owner"));
+            assert_eq!(Tokens::new(unfit, &b, &c, &d).unwrap_err(), TokenError::Unfit("host"));
+            assert_eq!(Tokens::new(&a, &b, unfit, &d).unwrap_err(), TokenError::Unfit("owner"));
+            assert_eq!(Tokens::new(&a, &b, &c, unfit).unwrap_err(), TokenError::Unfit("page"));
         }
     }
 
     #[test]
     fn a_credential_is_never_printed() {
-        let tokens = Tokens::new("h".repeat(16), "u".repeat(16), "o".repeat(16)).unwrap();
+        let tokens = Tokens::new("h".repeat(16), "u".repeat(16), "o".repeat(16), "p".repeat(16)).unwrap();
         assert_eq!(format!("{tokens:?}"), "Tokens(..)");
     }
 }

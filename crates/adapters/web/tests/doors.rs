@@ -1,8 +1,8 @@
 //! Who may open which entry (ENT-5).
 mod common;
 
-use common::{HOST, OWNER, USER, World};
-use lineup_web::{Tokens, WebAdapter};
+use common::{HOST, OWNER, USER, World, tokens};
+use lineup_web::WebAdapter;
 
 #[tokio::test]
 async fn ent_5_each_credential_opens_its_own_entry_and_no_other() {
@@ -90,6 +90,6 @@ async fn before_the_runtime_is_there_every_entry_says_so_to_its_own_role_only() 
 
 #[test]
 fn the_adapter_prints_no_credential() {
-    let web = WebAdapter::new(Tokens::new(HOST, USER, OWNER).unwrap());
+    let web = WebAdapter::new(tokens());
     assert!(!format!("{web:?}").contains("0123456789abcdef"));
 }

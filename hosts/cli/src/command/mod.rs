@@ -3,6 +3,7 @@
 pub mod agent;
 pub mod doctor;
 pub mod host;
+pub mod link;
 pub mod owner;
 pub mod serve;
 pub mod trace;

@@ -27,6 +27,7 @@ use tokio::net::TcpListener;
 use crate::{
     args::{ClockKind, Serve},
     clock::{ManualClock, SystemClock},
+    command::link,
     data::{DataDir, Running},
     failure::{Failure, with_causes},
     print::Printer,
@@ -62,16 +63,17 @@ pub async fn run(data: &DataDir, serve: Serve, printer: &Printer) -> Result<Exit
 
     hit(Point::ServeStoreOpened);
     let token = |role| credentials.token(&role).map(|token| token.as_str().to_owned()).unwrap_or_default();
-    let tokens = Tokens::new(token(Role::Host), token(Role::User), token(Role::Owner))
+    let tokens = Tokens::new(token(Role::Host), token(Role::User), token(Role::Owner), token(Role::Page))
         .map_err(|error| Failure::Unusable(error.to_string()))?;
+    let web = WebAdapter::new(tokens).with_presence(relay.presence()).with_link_command(&link::command(data));
     let (clock, web): (Arc<dyn Clock>, _) = match serve.clock {
-        ClockKind::System => (Arc::new(SystemClock::new()), WebAdapter::new(tokens)),
+        ClockKind::System => (Arc::new(SystemClock::new()), web),
         ClockKind::Manual => {
             eprintln!(
                 "lineup: WARNING: --clock manual: time stands still here until `lineup clock advance`; for tests only"
             );
             let clock = Arc::new(ManualClock::new());
-            (clock.clone(), WebAdapter::new(tokens).with_manual_clock(clock))
+            (clock.clone(), web.with_manual_clock(clock))
         }
     };
 
@@ -92,7 +94,13 @@ pub async fn run(data: &DataDir, serve: Serve, printer: &Printer) -> Result<Exit
     seed(&runtime, &demo).await?;
     let handle = Arc::new(runtime.clone());
     let inspect = Arc::new(Looking { runtime: runtime.clone(), relay: relay.counts() });
-    web.attach(Entries { hosts: handle.clone(), actions: handle.clone(), setup: handle, inspect });
+    web.attach(Entries {
+        hosts: handle.clone(),
+        actions: handle.clone(),
+        setup: handle.clone(),
+        conversations: handle,
+        inspect,
+    });
     hit(Point::ServeAttached);
     let talking = serve.demo_agent.then(|| {
         let url = format!("ws://{address}{}", relay::PATH);
@@ -104,19 +112,25 @@ pub async fn run(data: &DataDir, serve: Serve, printer: &Printer) -> Result<Exit
         ClockKind::Manual => "manual",
     };
     data.announce(&Running { pid: std::process::id(), listen: address.to_string(), clock: clock.to_owned() })?;
+    let made = web.link().map_err(|error| Failure::Broken(format!("no link can be made: {error}")))?;
+    let link = link::address(&address.to_string(), &made.path);
     let ready = json!({
         "ready": true, "listen": address.to_string(), "data": data.path(), "pid": std::process::id(), "clock": clock,
+        "link": link,
     });
     printer.say(&ready, || {
         let then = match talking {
-            Some(_) => "user say 'start a 20 minute focus'",
-            None => "agent call pomodoro.start '{\"minutes\": 20}'",
+            Some(_) => "Then type: start a 20 minute focus",
+            None => "No agent is running here; `--demo-agent` starts one, `lineup agent` plays one.",
         };
         format!(
-            "{} on {address}, data in {}\nTry, in another terminal:\n  lineup host attach{at}\n  lineup {then}{at}",
+            "{} on {address}, data in {}\n\nOpen this in a browser; it is good once, for {} minutes:\n  {}\n{then}\n\n\
+             Another link: {}",
             printer.strong("LineUp is ready"),
             data.path().display(),
-            at = format_args!(" --data {}", data.path().display()),
+            made.good_for.as_secs() / 60,
+            printer.strong(&link),
+            link::command(data),
         )
     });
 

@@ -1,6 +1,8 @@
 //! A served adapter, a Runtime that remembers what it was asked, and a client.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub mod history;
+
 use std::{
     net::SocketAddr,
     sync::{Arc, Mutex},
@@ -29,6 +31,13 @@ use tokio_tungstenite::{
 pub const HOST: &str = "host-0123456789abcdef";
 pub const USER: &str = "user-0123456789abcdef";
 pub const OWNER: &str = "owner-0123456789abcdef";
+pub const PAGE: &str = "page-0123456789abcdef";
+
+pub fn tokens() -> Tokens {
+    Tokens::new(HOST, USER, OWNER, PAGE).unwrap()
+}
+
+use history::History;
 
 /// What the Runtime was asked, in order.
 #[derive(Clone, Debug, PartialEq)]
@@ -103,6 +112,7 @@ pub struct World {
     pub address: SocketAddr,
     pub web: WebAdapter,
     pub runtime: Arc<Runtime>,
+    pub history: Arc<History>,
     asked: mpsc::UnboundedReceiver<Asked>,
 }
 
@@ -116,7 +126,7 @@ impl World {
     pub async fn without_runtime(manual_clock: bool) -> Self {
         let (sender, asked) = mpsc::unbounded_channel();
         let runtime = Arc::new(Runtime { asked: sender, refusals: Mutex::default() });
-        let mut web = WebAdapter::new(Tokens::new(HOST, USER, OWNER).unwrap());
+        let mut web = WebAdapter::new(tokens());
         if manual_clock {
             web = web.with_manual_clock(runtime.clone());
         }
@@ -124,7 +134,7 @@ impl World {
         let address = listener.local_addr().unwrap();
         let router = web.router();
         tokio::spawn(async move { axum::serve(listener, router).await });
-        Self { address, web, runtime, asked }
+        Self { address, web, runtime, history: Arc::default(), asked }
     }
 
     pub fn attach(&self) {
@@ -133,6 +143,7 @@ impl World {
             actions: self.runtime.clone(),
             setup: self.runtime.clone(),
             inspect: self.runtime.clone(),
+            conversations: self.history.clone(),
         });
     }
 
@@ -160,6 +171,12 @@ impl World {
             request.headers_mut().insert(name, HeaderValue::from_str(value).unwrap());
         }
         request
+    }
+
+    /// A page's request: with its cookie, from this server's own origin.
+    pub fn page_request(&self, path: &str) -> Request<()> {
+        let (cookie, origin) = (format!("lineup_page={PAGE}"), format!("http://{}", self.address));
+        self.request_with(path, &[("cookie", &cookie), ("origin", &origin)])
     }
 
     /// Opens an entry: a client, or the status and the code of the refusal.
