@@ -9,6 +9,7 @@ use crate::{
     programs::cargo,
     requirements,
     steps::{self, Step, Work},
+    ui,
 };
 
 #[derive(Args)]
@@ -75,7 +76,7 @@ fn test_steps() -> Vec<Step> {
     }
     let mut examples = cargo();
     examples.args(["test", "--workspace", "--doc", "--no-fail-fast", "--quiet"]);
-    vec![
+    let mut all = vec![
         here("deps", || deps::run(&deps::Deps::default())),
         here("requirements", || requirements::run(&requirements::Requirements::check())),
         here("manifests", || manifests::run(&manifests::Manifests { check: true })),
@@ -89,7 +90,9 @@ fn test_steps() -> Vec<Step> {
             cargo(),
             &["run", "--quiet", "--package", "lineup-kill", "--", "run", "--control", "--kills", "20"],
         ),
-    ]
+    ];
+    all.extend(ui::steps());
+    all
 }
 
 fn licences() -> Step {

@@ -17,6 +17,7 @@ mod requirements;
 mod run;
 mod scan;
 mod steps;
+mod ui;
 
 #[derive(Parser)]
 #[command(
@@ -44,6 +45,8 @@ enum Command {
     Requirements(requirements::Requirements),
     /// Writes `manifest.json` of every MiniApp from its source
     Manifests(manifests::Manifests),
+    /// Builds the page, with Node
+    Ui(ui::Ui),
     /// Measures: durable calls against the raw floor of the store (proof/bench)
     Bench(programs::Program),
     /// Simulates: seeded worlds with faults and an independent oracle (proof/sim)
@@ -58,6 +61,7 @@ fn main() -> ExitCode {
         Command::Test(command) => return gates::test(&command),
         Command::Ci(command) => return gates::ci(&command),
         Command::Deps(command) => deps::run(&command),
+        Command::Ui(command) => ui::run(&command),
         Command::Requirements(command) => requirements::run(&command),
         Command::Manifests(command) => manifests::run(&command),
         Command::Bench(command) => programs::run("lineup-bench", &command),

@@ -3,11 +3,12 @@
 use std::{
     path::{Path, PathBuf},
     process::Command,
+    time::Instant,
 };
 
 use clap::Args;
 
-use crate::{manifests::root, programs::cargo};
+use crate::{manifests::root, programs::cargo, ui};
 
 #[derive(Args)]
 #[command(after_help = "What follows `--` goes to `lineup serve`. To let 20 minutes pass in a second:\n  \
@@ -33,6 +34,11 @@ pub(crate) fn run(command: &Run) -> Result<String, String> {
     if !target.exists() {
         eprintln!("The first build takes a few minutes; after that, seconds.");
     }
+    // Without it everything but the page is there.
+    if let Err(why) = ui::node().and_then(|()| ui::build()) {
+        eprintln!("There will be no page: {why}");
+    }
+    let begun = Instant::now();
     let mut build = cargo();
     build.args(["build", "--package", "lineup"]);
     if command.release {
@@ -42,6 +48,7 @@ pub(crate) fn run(command: &Run) -> Result<String, String> {
     if !built.success() {
         return Err("lineup was not built".to_owned());
     }
+    eprintln!("   {:.1} s", begun.elapsed().as_secs_f64());
     let programs = target.join(if command.release { "release" } else { "debug" });
     let data = command.data.clone().map_or_else(|| Ok(target.join("demo")), std::path::absolute);
     let data = data.map_err(|error| error.to_string())?;
@@ -60,8 +67,8 @@ fn next(programs: &Path, data: &Path, demo_agent: bool) -> String {
     let answered = if demo_agent { "      # the demo agent answers" } else { "" };
     format!(
         "\nIn every other terminal, once:\n  export PATH=\"{}:$PATH\" LINEUP_DATA=\"{}\"\n\n\
-         Then, one terminal for the Host, which stays:\n  lineup host attach\n\n\
-         And one for everybody else:\n  lineup agent tools\n  lineup agent call pomodoro.start '{{\"minutes\": 20}}'\n  \
+         The page is the Host: open the link that comes below. Without a browser, in a terminal that stays:\n  \
+         lineup host attach\n\nAnd one for everybody else:\n  lineup agent tools\n  lineup agent call pomodoro.start '{{\"minutes\": 20}}'\n  \
          lineup user say 'start a 20 minute focus'{answered}\n  lineup inspect calls\n\n\
          README.md explains what you see. Ctrl-C here stops it; what it knew is kept for the next time.\n",
         programs.display(),
