@@ -39,7 +39,7 @@ export function missing(facts: Facts, said: Said): Report[] {
     said.visible = facts.visible;
     reports.push({ type: 'visible', visible: facts.visible });
   }
-  const wanted = new Set(facts.surfaces?.filter((view) => view.here).map((view) => view.instance));
+  const wanted = new Set(facts.surfaces?.filter((view) => view.here !== false).map((view) => view.instance));
   for (const instance of wanted) {
     if (facts.standing.get(instance) === 'ready' && !said.ready.has(instance)) {
       said.ready.add(instance);
@@ -70,7 +70,7 @@ function foreground(facts: Facts): Extract<Report, { activation: string }> | nul
   const activation = wanted.activation;
   const view = facts.surfaces?.find((surface) => surface.instance === wanted.instance);
   if (view) {
-    if (!view.here) return null;
+    if (view.here === false) return null;
     const standing = facts.standing.get(wanted.instance);
     if (standing === 'ready') return { type: 'foreground', activation };
     return standing === 'broken' ? { type: 'failed', activation } : null;

@@ -46,7 +46,7 @@ export class Stage {
 
   /** Mounts what should be mounted, and nothing else. */
   #mount(element: HTMLElement, views: SurfaceView[], toldAt: number): void {
-    const here = new Map(views.filter((view) => view.here).map((view) => [view.instance, view]));
+    const here = new Map(views.filter((view) => view.here !== false).map((view) => [view.instance, view]));
     const frames = new Map(this.#frames.peek());
     let changed = false;
     for (const [instance, frame] of frames) {

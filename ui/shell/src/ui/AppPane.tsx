@@ -102,7 +102,7 @@ function Cover({ name }: { name: string }) {
     const starting = foreground.activation !== null;
     return <Card quiet title={starting ? app.starting(name) : app.noView} />;
   }
-  if (!view.here) {
+  if (view.here === false) {
     const use = { label: app.useHere, run: () => shell.host.useHere(instance) };
     return <Card title={app.elsewhereTitle(name)} text={app.elsewhereText} first={use} />;
   }
