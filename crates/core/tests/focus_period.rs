@@ -448,3 +448,17 @@ fn act_2_an_instance_that_kept_the_foreground_over_a_restart_is_confirmed_anew_b
     scene.confirm();
     assert_eq!(scene.words("again"), ["starting", "started"]);
 }
+
+#[test]
+fn op_3_a_start_that_waited_for_its_turn_where_the_app_is_in_front_begins_as_soon_as_the_other_fails() {
+    let mut scene = Scene::focusing(1);
+    scene.advance(MINUTE);
+    scene.call_in("side", "pomodoro.start", "k2", json!({ "minutes": 1 })).unwrap();
+    scene.call("pomodoro.start", "k3", json!({ "minutes": 1 })).unwrap();
+    assert_eq!(scene.words("k3"), ["accepted"], "it waits for its turn");
+    let other = scene.instance("side", "pomodoro").unwrap();
+    scene.app(&other, AppHappened::Starting);
+    scene.app(&other, AppHappened::Stopped { reason: "it does not start".into() });
+    assert_eq!(scene.result("k2")["status"], "not_started");
+    assert_eq!(scene.words("k3"), ["accepted", "started"]);
+}

@@ -12,7 +12,7 @@ use lineup_core::{
 };
 use lineup_model::{
     CallKey, Descriptor, Generation, InstanceId, Manifest,
-    descriptor::{Invocation, OperationRule, Readiness, Terminal},
+    descriptor::{Exclusive, Invocation, OperationRule, Readiness, Terminal},
     message::Fault,
 };
 use scene::{MINUTE, Scene, id, manifest, pomodoro, tool};
@@ -240,4 +240,44 @@ fn dur_1_a_decision_that_accepts_writes_call_instance_activation_session_receipt
     let happened: Vec<_> = changes.journal.iter().map(|row| row.happened.as_str()).collect();
     assert_eq!(happened, ["call_accepted", "instance_opened", "activation_started"], "APP-5");
     assert!(changes.operations.is_empty() && changes.focus.is_none(), "no countdown, no focus yet");
+}
+
+/// An app with one operation that is alone in its conversation, and one that is alone in the workspace.
+fn exclusive() -> Arc<Manifest> {
+    let alone = |method, exclusive| Descriptor {
+        invocation: Invocation::Operation,
+        handling: Descriptor::handling_of(Invocation::Operation, Readiness::AppReady),
+        operation: OperationRule { needs_foreground: false, ends_on_leaving: false, exclusive: Some(exclusive) },
+        ..tool("export", method)
+    };
+    manifest("export", vec![alone("index", Exclusive::Conversation), alone("sole", Exclusive::Workspace)])
+}
+
+#[test]
+fn op_3_what_is_alone_in_the_workspace_and_what_is_alone_in_its_conversation_exclude_each_other_whoever_comes_first() {
+    for (first, second) in [("export.sole", "export.index"), ("export.index", "export.sole")] {
+        let mut scene = Scene::new(vec![exclusive()]);
+        scene.call(first, "k1", json!({})).unwrap();
+        // While the holder is starting the second one waits, and does not overtake it.
+        scene.call_in("side", second, "k2", json!({})).unwrap();
+        assert_eq!(scene.words("k2"), ["accepted"], "{second} waits for {first}");
+        assert_eq!(scene.instance("side", "export"), None);
+        up(&mut scene, "main");
+        assert_eq!(scene.words("k1"), ["starting", "started"]);
+        assert_eq!(scene.words("k2"), ["accepted", "rejected"], "{second} lost against {first}");
+        scene.call_in("side", second, "k3", json!({})).unwrap();
+        assert_eq!(scene.words("k3"), ["rejected"], "{first} runs");
+    }
+}
+
+#[test]
+fn op_3_what_is_alone_in_its_conversation_runs_beside_its_like_in_another() {
+    let mut scene = Scene::new(vec![exclusive()]);
+    scene.call("export.index", "k1", json!({})).unwrap();
+    scene.call_in("side", "export.index", "k2", json!({})).unwrap();
+    up(&mut scene, "main");
+    up(&mut scene, "side");
+    assert_eq!([scene.words("k1"), scene.words("k2")], [["starting", "started"], ["starting", "started"]]);
+    scene.call("export.index", "k3", json!({})).unwrap();
+    assert_eq!(scene.words("k3"), ["rejected"]);
 }

@@ -162,43 +162,51 @@ impl Draft {
         }
     }
 
-    /// Whether a running operation excludes another of its app (OP-3).
+    /// Whether a running operation excludes another of its app (OP-3). Two exclude each other if either
+    /// of them excludes the other: one that is alone in the workspace suffers none beside it anywhere.
     fn is_held(&self, exclusive: Exclusive, conversation: &ConversationId, scope: &AppScope) -> bool {
         match exclusive {
             Exclusive::Conversation => {
                 let from = (conversation.clone(), scope.clone(), crate::Seq(0));
-                self.workspace
-                    .excluding_in
-                    .range(from..)
-                    .next()
-                    .is_some_and(|(of, app, _)| of == conversation && app == scope)
+                let mut here = self.workspace.excluding_in.range(from..);
+                here.next().is_some_and(|(of, app, _)| of == conversation && app == scope)
+                    || self.excluding(scope).any(|operation| operation.rule.exclusive == Some(Exclusive::Workspace))
             }
             Exclusive::Workspace => self.is_held_anywhere(scope),
         }
     }
 
     fn is_held_anywhere(&self, scope: &AppScope) -> bool {
-        let from = (scope.clone(), crate::Seq(0));
-        self.workspace.excluding.range(from..).next().is_some_and(|(app, _)| app == scope)
+        self.excluding(scope).next().is_some()
     }
 
-    /// The conversations of the calls that wait on an activation and will come to exclude others.
-    fn contenders(&self, scope: &AppScope) -> impl Iterator<Item = &ConversationId> {
+    /// The running operations of an app that exclude others.
+    fn excluding(&self, scope: &AppScope) -> impl Iterator<Item = &Arc<Operation>> {
+        let from = (scope.clone(), crate::Seq(0));
+        self.workspace
+            .excluding
+            .range(from..)
+            .take_while(move |(app, _)| app == scope)
+            .filter_map(|(_, seq)| self.workspace.operation_of.get(seq))
+    }
+
+    /// The calls that wait on an activation and will come to exclude others.
+    fn contenders(&self, scope: &AppScope) -> impl Iterator<Item = &Arc<Call>> {
         let from = (scope.clone(), crate::Seq(0));
         self.workspace
             .contending
             .range(from..)
             .take_while(move |(app, _)| app == scope)
             .filter_map(|(_, seq)| self.workspace.calls.get(seq))
-            .map(|call| &call.facts.address.conversation)
     }
 
-    /// Whether a call of the same exclusivity waits on an activation of another instance.
+    /// Whether a call that this one and itself exclude waits on an activation of another instance.
     fn starting_elsewhere(&self, exclusive: Exclusive, call: &Call, scope: &AppScope) -> bool {
-        match exclusive {
-            Exclusive::Conversation => false,
-            Exclusive::Workspace => self.contenders(scope).any(|of| *of != call.facts.address.conversation),
-        }
+        let conversation = &call.facts.address.conversation;
+        self.contenders(scope).filter(|other| other.facts.address.conversation != *conversation).any(|other| {
+            exclusive == Exclusive::Workspace
+                || self.compiled(other).descriptor.operation.exclusive == Some(Exclusive::Workspace)
+        })
     }
 
     /// Whether the foreground belongs to a running operation of another instance (ACT-10).
@@ -756,7 +764,7 @@ impl Draft {
         let mut next = workspace.turns.first().cloned();
         while let Some((scope, first)) = next {
             let of_scope = workspace.turns.range((scope.clone(), first)..).take_while(|(app, _)| *app == scope);
-            let mut contenders = self.contenders(&scope);
+            let mut contenders = self.contenders(&scope).map(|call| &call.facts.address.conversation);
             match (self.is_held_anywhere(&scope), contenders.next()) {
                 (true, _) | (false, None) => movable.extend(of_scope.map(|(_, seq)| *seq)),
                 // Those of the one conversation that is starting join it.
