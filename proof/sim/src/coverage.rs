@@ -24,16 +24,16 @@ type Cell = (&'static str, String);
 
 /// Every cell that a world can reach. What is not in the list cannot be reached in this version:
 /// a call that runs is never told to wait or to operate; nobody was handed a waiting call, so nobody
-/// finishes one; a call that is taken in ready to operate waits for its turn within that decision;
-/// an instance that closes in front is covered first; nothing suspends an instance yet.
+/// finishes one; one that waits on an activation has its turn, because whatever would take it from it
+/// waits until that activation is over (`op_3_what_is_alone_in_the_workspace…` in core); an instance that closes in front is covered first; nothing suspends an instance yet.
 pub const CELLS: &[(&str, &str)] = &[
     ("call", "new + wait"),
     ("call", "new + deliver"),
     ("call", "new + wait_for_turn"),
     ("call", "new + ask_for_you"),
+    ("call", "new + operate"),
     ("call", "new + end"),
     ("call", "waiting + wait"),
-    ("call", "waiting + wait_for_turn"),
     ("call", "waiting + ask_for_you"),
     ("call", "waiting + deliver"),
     ("call", "waiting + operate"),
@@ -43,6 +43,7 @@ pub const CELLS: &[(&str, &str)] = &[
     ("call", "waiting_for_turn + operate"),
     ("call", "waiting_for_turn + end"),
     ("call", "needs_you + wait"),
+    ("call", "needs_you + wait_for_turn"),
     ("call", "needs_you + end"),
     ("call", "running + deliver"),
     ("call", "running + deliver exhausted"),
@@ -242,8 +243,21 @@ impl Coverage {
     pub(crate) fn durable(&mut self, commit: &Commit) {
         for set in &commit.changes {
             let exhausted = set.journal.iter().any(|row| row.code == Some(ErrorCode::AppDeliveryExhausted));
-            for change in &set.calls {
+            let accepted: BTreeSet<&CallKey> = set
+                .journal
+                .iter()
+                .filter(|row| row.happened == Happened::CallAccepted)
+                .filter_map(|row| row.call.as_ref())
+                .collect();
+            for (at, change) in set.calls.iter().enumerate() {
                 match change {
+                    // One that is taken in is new until it stands where its decision leaves it.
+                    Kept::Put(call)
+                        if accepted.contains(call.key())
+                            && set.calls[at + 1..].iter().any(|later| match later {
+                                Kept::Put(later) => later.key() == call.key(),
+                                Kept::Gone(key) => key == call.key(),
+                            }) => {}
                     Kept::Put(call) => {
                         let key = call.key().clone();
                         let before = self.calls.insert(key, call.state.clone());
@@ -260,18 +274,17 @@ impl Coverage {
                         }
                     }
                     Kept::Gone(key) => {
-                        let Some(before) = self.calls.remove(key) else { continue };
+                        let before = self.calls.remove(key);
+                        if before.is_none() && !accepted.contains(key) {
+                            continue;
+                        }
                         let row = set
                             .journal
                             .iter()
                             .find(|row| row.happened == Happened::CallEnded && row.call.as_ref() == Some(key));
                         let by_app = row.is_some_and(|row| row.origin.source == Source::Miniapp);
-                        let from = word(&before);
-                        let fresh = set
-                            .journal
-                            .iter()
-                            .any(|row| row.happened == Happened::CallAccepted && row.call.as_ref() == Some(key));
-                        let cell = if fresh {
+                        let from = before.as_ref().map_or("new", word);
+                        let cell = if accepted.contains(key) {
                             "new + end".to_owned()
                         } else if exhausted && from == "running" {
                             "running + deliver exhausted".to_owned()

@@ -55,6 +55,7 @@ impl Oracle {
         }
         let audited = now.rows("audit").iter().any(|row| row["call"] == call["key"] && row["source"] == "agent_tool");
         self.log.check("I16", audited, "a call without its audit row", call);
+        self.log.check("CALL-14", !list(call, "journal").is_empty(), "taken in without a word", call);
     }
 
     fn journal(&mut self, now: &Tables, old: Option<&Value>, call: &Value) {
@@ -192,8 +193,11 @@ fn order_of_receipts(log: &mut Log, now: &Tables, rows: &[Value], known: usize, 
     }
     let caused = now.rows("activations").iter().any(|row| row["causing"] == call["key"]);
     let (starting, accepted) = (of("starting"), of("accepted"));
+    // The first word comes with the acceptance; an outcome is the first word of a call that ends in that very commit.
     let opened = matches!(text(&rows[0], "stage"), "starting" | "accepted") || rows[0]["kind"] == "outcome";
-    log.check("CALL-14", opened && starting <= 1 && accepted <= 1, "wrong first receipts", call);
+    let at_once = rows[0]["change"].is_null() || call["change"].is_null() || rows[0]["change"] == call["change"];
+    let once = starting <= 1 && accepted == usize::from(rows[0]["stage"] == "accepted");
+    log.check("CALL-14", opened && at_once && once, "wrong first receipts", call);
     let fitting = if caused { starting == 1 || rows[0]["kind"] == "outcome" } else { starting == 0 };
     log.check("CALL-14", fitting, "`starting` goes to the call that causes the activation, and only to it", call);
     let own = of("activation_ready") + of("activation_failed") + of("activation_cancelled");
@@ -213,7 +217,7 @@ fn order_of_receipts(log: &mut Log, now: &Tables, rows: &[Value], known: usize, 
                 log.check("CALL-14", ends, "a failed activation does not end its call at once", call);
             }
             "starting" | "accepted" => {
-                // `started` in the same change is no outcome: the call goes on.
+                // `started` in the same change is no outcome: the call is unfinished and gets both.
                 let ended = after
                     .iter()
                     .any(|next| next["kind"] == "outcome" && changes(row).is_some() && changes(row) == changes(next));

@@ -12,6 +12,21 @@ const MAX_WAITING_IN_ALL: usize = 10_000;
 const MAX_FOCUS: usize = 32;
 const MAX_DEADLINE_MS: i64 = 24 * 60 * 60 * 1000;
 const MAX_ATTEMPTS: usize = 3;
+/// What only one entry does (ENT-1, ENT-3, HST-1, SES-1, SES-3).
+const ONLY: [(&str, &str); 12] = [
+    ("call_accepted", "agent_tool"),
+    ("inbox_received", "agent_tool"),
+    ("action_accepted", "ui_action"),
+    ("intent_done", "host_lifecycle"),
+    ("session_data_written", "miniapp"),
+    ("inbox_acknowledged", "miniapp"),
+    ("text_sent", "miniapp"),
+    ("recovered", "runtime"),
+    ("apps_registered", "runtime"),
+    ("policy_changed", "runtime"),
+    ("host_paired", "runtime"),
+    ("conversation_changed", "runtime"),
+];
 
 fn names(value: &Value, key: &str) -> Vec<String> {
     list(value, key).iter().filter_map(Value::as_str).map(str::to_owned).collect()
@@ -180,17 +195,28 @@ impl Oracle {
             let kept = now.get("operations", text(row, "id")).is_some();
             self.log.check(if self.recovering { "I39" } else { "I31" }, kept, "an operation was lost", row);
             if self.recovering && row["state"] == "running" {
-                let state = now.get("operations", text(row, "id")).map_or("", |row| text(row, "state"));
-                let asked = now
-                    .rows("calls")
-                    .iter()
-                    .any(|call| call["key"] != row["call"] && prev.get("calls", text(call, "key")) != Some(call));
-                let own = state == "running" || (state == "completed" && self.clock >= number(row, "deadline_at"));
-                let code = ended(now.get("calls", text(row, "call"))).map_or("", |row| text(row, "code"));
-                let ruled = matches!(code, "call_expired" | "app_disabled" | "app_delivery_exhausted");
-                self.log.check("I39", own || ruled || asked || self.acted, "recovery ended an operation", row);
+                self.recovered(now, row);
             }
         }
+    }
+
+    /// I39: nobody can have asked for anything yet, so that nothing but what was stored and the time can have ended
+    /// an operation: its deadline, or the end of its call by time, by an app that is gone, by its last hand-over.
+    fn recovered(&mut self, now: &Tables, row: &Value) {
+        let state = now.get("operations", text(row, "id")).map_or("", |row| text(row, "state"));
+        let due = row["deadline_at"].as_i64().is_some_and(|at| self.clock >= at);
+        let call = now.get("calls", text(row, "call"));
+        let code = ended(call).map_or("", |row| text(row, "code"));
+        let tool = call.and_then(|call| self.tools.get(text(call, "tool")));
+        let by_handler = tool.is_some_and(|tool| tool["executor"].to_string().contains("miniapp_sdk"));
+        let ruled = match code {
+            // A deadline operation has its deadline for a timeout, and only `expires_at` can come before it (CALL-9).
+            "call_expired" | "app_disabled" => state != "completed",
+            "app_delivery_exhausted" => by_handler && state != "completed",
+            _ => false,
+        };
+        let own = state == "running" || (state == "completed" && due) || ruled;
+        self.log.check("I39", own, "recovery ended an operation", row);
     }
 
     fn operation_created(&mut self, prev: &Tables, row: &Value, call: Option<&Value>) {
@@ -254,7 +280,7 @@ impl Oracle {
             let sound = distinct && new.len() <= MAX_FOCUS && new.iter().all(live);
             self.log.check("I56", sound, "the focus stack is not a set of live instances", &now.raw["focus"]);
         }
-        if self.recovering && !self.acted && !old.is_empty() {
+        if self.recovering && !old.is_empty() {
             let kept: Vec<_> = old.iter().filter(|id| live(id)).cloned().collect();
             // A call that ended while nothing ran gives the focus back, if its tool declares that (INV-3): from the
             // top, and never from under an operation that holds it (ACT-10).
@@ -336,19 +362,39 @@ impl Oracle {
             }
             let grows = self.audit.last_key_value().is_none_or(|(last, _)| seq > *last);
             self.log.check("DUR-5", grows, "audit is not appended", row);
-            let call = now.get("calls", text(row, "call"));
-            let is_agent = self.agents.iter().any(|(agent, _)| agent == text(row, "actor"));
-            let entry = match text(row, "source") {
-                // One agent's call may end another's: only the acceptance is its own agent's.
-                "agent_tool" => {
-                    let own = call.filter(|call| call["order"] == row["seq"]);
-                    own.map_or(is_agent || row["actor"].is_null(), |call| row["actor"] == call["agent"])
-                }
-                "ui_action" | "host_lifecycle" | "miniapp" => !is_agent,
-                other => other == "runtime",
-            };
-            self.log.check("I63", entry, "one entry poses as another", row);
+            let (source, happened) = (text(row, "source"), text(row, "happened"));
+            let only = ONLY.iter().find(|(word, _)| *word == happened).map(|(_, source)| *source);
+            self.log.check("I63", only.is_none_or(|only| only == source), "this entry may not do that", row);
+            self.log.check("I63", self.is_behind(now, row), "one entry poses as another", row);
             self.audit.insert(seq, row.clone());
+        }
+    }
+
+    /// Whether the actor of an audit row is one that its entry can have.
+    fn is_behind(&self, now: &Tables, row: &Value) -> bool {
+        let actor = text(row, "actor");
+        let is_agent = self.agents.iter().any(|(agent, _)| agent == actor);
+        match text(row, "source") {
+            "agent_tool" => {
+                let Some(call) = now.get("calls", text(row, "call")) else { return is_agent };
+                if call["agent"] == actor {
+                    return is_agent;
+                }
+                // What an agent asks for may move or end another's call, by interrupting it or by taking its turn:
+                // then the change holds a call of its own. It never takes one in for another.
+                let accepted = row["happened"] == "call_accepted" || call["order"] == row["seq"];
+                let asks = |other: &Value| {
+                    let own = now.get("calls", text(other, "call"));
+                    other["change"] == row["change"]
+                        && other["source"] == "agent_tool"
+                        && other["actor"] == actor
+                        && own.is_some_and(|own| own["agent"] == actor)
+                };
+                is_agent && !accepted && !row["change"].is_null() && now.rows("audit").iter().any(asks)
+            }
+            "ui_action" | "host_lifecycle" => self.sessions.contains(actor),
+            "miniapp" => self.scopes.contains(actor),
+            other => other == "runtime" && !is_agent,
         }
     }
 }

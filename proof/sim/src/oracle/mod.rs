@@ -22,7 +22,7 @@
 //!   "inventories": [{"conversation":"c-1","agent":"a","revision":"…"}],
 //!   "calls": [{"key":"K1","conversation":"c-1","agent":"a","call_id":"k-1","tool":"pomodoro.start",
 //!     "contract_version":1,"digest":"…","revision":"…","app_scope":"pomodoro","input":{},"status":"running",
-//!     "instance?":"i-1","order":1,
+//!     "instance?":"i-1","order":1,"change?":7,
 //!     "journal":[{"kind":"receipt","seq":1,"stage":"starting","message_id":"r-1","change?":7},
 //!       {"kind":"outcome","message_id":"r-2","status":"completed","result?":{},"code?":"…","change?":9}]}],
 //!   "activations": [{"id":"v-1","instance":"i-1","state":"starting","states?":["starting"],
@@ -35,7 +35,7 @@
 //!   "outbox": [{"message_id":"r-1","conversation":"c-1","recipient":"a","seq":1,"kind":"receipt","call?":"K1","dead?":false}],
 //!   "surfaces": [{"instance":"i-1","surface":"main","revision":1,"data":{}}],
 //!   "shown": [{"instance":"i-1","surface":"main","revision":1,"data":{}}],
-//!   "audit": [{"seq":1,"source":"agent_tool","actor?":"a","call?":"K1"}] }
+//!   "audit": [{"seq":1,"source":"agent_tool","actor":"a","call?":"K1","happened?":"call_accepted","change?":7}] }
 //! ```
 //! `key` is the Runtime-minted call key, `order` the order of acceptance, `change` the number of the change set
 //! inside batches (without it what must hold "in the same commit" is looked at per dump, or, where a batch
@@ -44,7 +44,8 @@
 //! the foreground. `waiting` lists the calls that wait on the activation, in any order; calls that
 //! wait for something else (an exclusive holder, the user) are not in it. `causing` stays when the activation ends.
 //! Unchanged rows keep their order from dump to dump. Every call comes from a `tool.invoke`. A crash makes every Host
-//! session invisible until the world says otherwise. Answers are told with the generation they were given under.
+//! session invisible until the world says otherwise, and the first commit after a restart is recovery's
+//! alone. Answers are told with the generation they were given under.
 //! `outbox` kinds: `receipt`, `outcome`, `inventory`, others. `audit` may hold only the rows new since the last dump.
 //! `surfaces` holds the documents of live instances, `shown` each change of one since the last dump, in order.
 
@@ -178,12 +179,15 @@ pub struct Oracle {
     crash_clock: i64,
     /// Operations whose deadline passed while the Runtime was down.
     missed: BTreeSet<String>,
-    acted: bool,
     // the wire
     requests: BTreeMap<(String, String), Request>,
     sent_ids: BTreeSet<(String, String)>,
     /// Requests that are no JSON, but name themselves before the fault.
     torn: BTreeSet<(String, String)>,
+    /// The conversations that a request named, by its sender and id.
+    rooms: BTreeMap<(String, String), BTreeSet<String>>,
+    /// The revisions that were ever current for an agent in a conversation.
+    current: BTreeMap<(String, String), BTreeSet<String>>,
     repeats: BTreeSet<Wired>,
     taken: BTreeSet<(String, String)>,
     seen: BTreeMap<(String, String), Vec<u8>>,
@@ -203,6 +207,8 @@ pub struct Oracle {
     fired: BTreeMap<String, u64>,
     queues: BTreeMap<String, Vec<String>>,
     // the world
+    sessions: BTreeSet<String>,
+    scopes: BTreeSet<String>,
     visible: BTreeSet<String>,
     /// Instance and attempt: what a visible session said that it shows, as long as that stands.
     confirmed: BTreeSet<(String, String)>,
@@ -224,6 +230,8 @@ impl Oracle {
     #[must_use]
     pub fn new(manifests: &Value, agents: &[(&str, &str)]) -> Self {
         let mut oracle = Self::default();
+        let scopes = manifests.as_array().into_iter().flatten().map(|manifest| text(manifest, "app_scope").to_owned());
+        oracle.scopes = scopes.collect();
         for tool in manifests.as_array().into_iter().flatten().flat_map(|manifest| list(manifest, "tools")) {
             let open = tool["input_schema"]["properties"].as_object();
             let reserved = open.is_some_and(|all| all.keys().any(|k| wire::among(wire::RESERVED, k)));
@@ -238,6 +246,10 @@ impl Oracle {
         self.log.at = at;
         let now = Tables::new(tables);
         let prev = std::mem::take(&mut self.last);
+        for row in now.rows("inventories") {
+            let stream = (text(row, "agent").to_owned(), text(row, "conversation").to_owned());
+            self.current.entry(stream).or_default().insert(text(row, "revision").to_owned());
+        }
         self.check_calls(&prev, &now);
         self.check_outbox(&prev, &now);
         self.check_life(&prev, &now);
@@ -261,7 +273,7 @@ impl Oracle {
         if is != was {
             self.commit(image, at);
         }
-        (self.recovering, self.acted) = (true, false);
+        self.recovering = true;
         // Nobody shows anything yet.
         self.confirmed.clear();
         let down = self.crash_clock..self.clock;

@@ -208,7 +208,9 @@ pub(super) fn history() -> History {
     let mut stale = invoke("s6", "k9", "board.draw", 2);
     stale["inventory_revision"] = json!("OLD");
     t.push("stale", "sent", stale);
-    t.push("hear stale", "got", refusal("m4", "s6", "inventory_revision_mismatch"));
+    let mut refused = refusal("m4", "s6", "inventory_revision_mismatch");
+    refused["call_id"] = json!("k9");
+    t.push("hear stale", "got", refused);
     t.push("ask show", "sent", invoke("s7", "k4", "board.show", 4));
     t.call(4, "board.show", "i3");
     t.add("instances", instance("i3"));

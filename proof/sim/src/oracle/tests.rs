@@ -84,6 +84,12 @@ const FAULTS: &[(&str, Spoil)] = &[
     ("I37", |h| h.row("show waits", "calls", 1)["journal"][2]["result"] = json!({"status":"not_started"})),
     ("I38", |h| h.at("left")["effective_ms"] = json!(99)),
     ("I39", |h| h.row("recovered", "operations", 0)["state"] = json!("failed")),
+    // Not by an agent that asked meanwhile, nor a moment early.
+    ("I39", |h| {
+        h.before("recovered", "sent", invoke("s77", "k77", "board.draw", 2));
+        h.row("recovered", "operations", 0)["state"] = json!("interrupted");
+    }),
+    ("I39", |h| h.row("recovered", "operations", 0)["state"] = json!("completed")),
     ("I44", |h| h.row("started", "outbox", 0)["call"] = json!("K7")),
     ("I44", |h| {
         let twin = h.copy("starting")["outbox"][0].clone();
@@ -110,8 +116,22 @@ const FAULTS: &[(&str, Spoil)] = &[
     ("I62", |h| h.before("calm", "invoke", json!({"id":"K99"}))),
     ("I63", |h| h.drop("ask start")),
     ("I63", |h| h.row("starting", "audit", 0)["source"] = json!("ui_action")),
+    ("I63", |h| h.row("starting", "audit", 0)["actor"] = json!(null)),
+    ("I63", |h| h.row("starting", "audit", 0)["happened"] = json!("intent_done")),
+    ("I63", |h| {
+        h.at("left")["audit"].as_array_mut().unwrap().push(json!({"seq":9,"source":"host_lifecycle","actor":"a"}))
+    }),
+    ("I63", |h| h.at("left")["audit"].as_array_mut().unwrap().push(json!({"seq":9,"source":"miniapp","actor":"s"}))),
     ("I64", |h| h.at("ask start")["instance_id"] = json!("i1")),
     ("I65", |h| h.at("hear started")["conversation_id"] = json!("c-2")),
+    // A refusal says nothing of what its request did not name, and nothing of another's.
+    ("I65", |h| h.at("hear conflict")["conversation_id"] = json!("c-2")),
+    ("I65", |h| h.at("hear conflict")["call_id"] = json!("k7")),
+    ("I65", |h| h.at("hear stale")["current_revision"] = json!("R of another")),
+    ("I65", |h| {
+        h.at("conflict")["conversation_id"] = json!("c-2");
+        h.at("hear conflict")["conversation_id"] = json!("c-2");
+    }),
     ("ENT-1", |h| h.at("hear stale")["type"] = json!("lineup.v1.tool.invoke")),
     ("WIRE-1", |h| h.before("calm", "noise", json!(null))),
     ("ACT-2", |h| h.before("show fails", "invoke", json!({"id":"K4"}))),
@@ -140,6 +160,9 @@ const FAULTS: &[(&str, Spoil)] = &[
         h.row("board ready", "calls", 2)["journal"].as_array_mut().unwrap().push(told);
     }),
     ("CALL-14", |h| h.row("starting", "calls", 0)["journal"][0]["stage"] = json!("accepted")),
+    ("CALL-14", |h| h.row("starting", "calls", 0)["journal"] = json!([])),
+    ("CALL-14", |h| h.row("starting", "calls", 0)["change"] = json!(99)),
+    ("CALL-14", |h| h.row("started", "calls", 0)["journal"][1]["stage"] = json!("accepted")),
     ("CALL-14", |h| h.row("drawing waits", "calls", 2)["journal"][0]["stage"] = json!("starting")),
     ("CALL-14", |h| h.row("started", "calls", 0)["journal"][1]["stage"] = json!("activation_failed")),
     ("INV-7", |h| h.at("inventory")["tools"] = json!([{"id":"pomo.start","executor":"runtime"}])),

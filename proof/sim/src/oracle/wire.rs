@@ -75,17 +75,19 @@ impl Oracle {
     /// An agent's envelope was accepted by the transport.
     pub fn sent(&mut self, agent: &str, bytes: &[u8], at: i64) {
         self.log.at = at;
-        self.acted = true;
         let Ok(body) = serde_json::from_slice::<Value>(bytes) else {
             // Nobody has to answer it, and whoever can read whose request it is may say that it is unreadable.
             let begun = beginning(bytes);
             if among(REQUESTS, text(&begun, "type")) && !text(&begun, "id").is_empty() {
-                self.torn.insert((agent.to_owned(), text(&begun, "id").to_owned()));
+                let id = (agent.to_owned(), text(&begun, "id").to_owned());
+                self.rooms.entry(id.clone()).or_default().insert(text(&begun, "conversation_id").to_owned());
+                self.torn.insert(id);
             }
             return;
         };
         let id = (agent.to_owned(), text(&body, "id").to_owned());
         self.sent_ids.insert(id.clone());
+        self.rooms.entry(id.clone()).or_default().insert(text(&body, "conversation_id").to_owned());
         if body["type"] == "lineup.v1.tool.invoke" && !text(&body, "call_id").is_empty() {
             let wired =
                 (agent.to_owned(), text(&body, "conversation_id").to_owned(), text(&body, "call_id").to_owned());
@@ -125,9 +127,12 @@ impl Oracle {
         }
         let called = (id.0.clone(), text(&body, "conversation_id").to_owned(), text(&body, "call_id").to_owned());
         let mine = self.agents.contains(&(called.0.clone(), called.1.clone()));
-        // A refusal answers in the conversation that the request named, whosever it is.
-        let refused = body["final"] == false && body.get("in_reply_to").is_some();
-        self.log.check("I65", mine || refused, "an envelope of another conversation", &body);
+        let own = if body["final"] == false && body.get("in_reply_to").is_some() {
+            self.tells_its_own(&called, &body, mine)
+        } else {
+            mine
+        };
+        self.log.check("I65", own, "an envelope of another conversation", &body);
         let asks = text(&body, "type").starts_with("lineup.v1.tool.");
         self.log.check("ENT-1", !asks, "a request went to an agent", &body);
         match text(&body, "type") {
@@ -142,6 +147,23 @@ impl Oracle {
             }
             _ => {}
         }
+    }
+
+    /// A refusal answers in the conversation that the request named, whosever it is: to a stranger it says that, or
+    /// that it could not be read, and to nobody anything of another's (I65).
+    fn tells_its_own(&self, called: &Wired, body: &Value, mine: bool) -> bool {
+        let (code, reply) = (text(body, "code"), (called.0.clone(), text(body, "in_reply_to").to_owned()));
+        let named = self.rooms.get(&reply).is_some_and(|rooms| rooms.contains(&called.1));
+        let asked = self.requests.get(&reply).map(|request| &request.body["call_id"]);
+        let call = asked.is_none_or(|asked| body.get("call_id").is_none_or(|told| told == asked));
+        let revision = body.get("current_revision").is_none_or(|revision| {
+            let current = self.current.get(&(called.0.clone(), called.1.clone()));
+            current.is_some_and(|current| revision.as_str().is_some_and(|revision| current.contains(revision)))
+        });
+        let stranger = among("agent_unauthorized conversation_not_found envelope_invalid", code)
+            || among(EXCUSES, code)
+            || among(UNREADABLE, text(body, "reason"));
+        named && call && revision && (mine || (stranger && body.get("current_revision").is_none()))
     }
 
     fn publication(&mut self, agent: &str, body: &Value, first: bool) {
@@ -271,9 +293,11 @@ impl Oracle {
 
     /// A Host's report or intent was offered to the Runtime.
     pub fn host(&mut self, event: Host<'_>, at: i64) {
-        (self.log.at, self.acted) = (at, true);
+        self.log.at = at;
         match event {
-            Host::Connected(_) => {}
+            Host::Connected(session) => {
+                self.sessions.insert(session.to_owned());
+            }
             Host::Disconnected(session) | Host::Visible(session, false) => {
                 self.visible.remove(session);
                 self.disturbed = true;

@@ -216,7 +216,10 @@ impl Ledger {
     }
 
     fn journal(&mut self, row: &JournalRow) {
-        let mut told = json!({ "seq": row.seq, "source": row.origin.source, "actor": row.origin.actor });
+        let mut told = json!({
+            "seq": row.seq, "source": row.origin.source, "actor": row.origin.actor,
+            "happened": row.happened.as_str(), "change": self.change,
+        });
         if let Some(call) = &row.call {
             told["call"] = json!(call);
         }
@@ -226,7 +229,8 @@ impl Ledger {
                 "key": facts.key, "conversation": facts.address.conversation, "agent": facts.address.agent,
                 "call_id": facts.address.call_id, "tool": facts.tool, "contract_version": facts.contract_version,
                 "digest": facts.descriptor, "revision": facts.revision, "app_scope": facts.app_scope,
-                "input": facts.input.as_ref(), "status": "received", "order": row.seq, "journal": [],
+                "input": facts.input.as_ref(), "status": "received", "order": row.seq, "change": self.change,
+                "journal": [],
             });
             self.calls.insert(row.seq, value);
         }
