@@ -50,6 +50,10 @@ impl History {
                 "confirmed" => {
                     oracle.host(Host::Confirmed { session: "s", instance: id, attempt: &value["attempt"] }, now)
                 }
+                "patch" => {
+                    let (base, patch) = (value["base"].as_u64(), &value["patch"]);
+                    oracle.miniapp(MiniApp::Patched { instance: id, surface: "main", key: None, base, patch }, now);
+                }
                 "intent" => oracle.host(Host::Intent(value.as_str().unwrap_or("")), now),
                 "noise" => oracle.received("a", b"{", now),
                 "calm" => oracle.calm(),
@@ -141,7 +145,7 @@ impl Teller {
     fn commit(&mut self, name: &'static str) {
         let tables = self.tables.clone();
         self.push(name, "commit", tables);
-        self.tables["outbox"] = json!([]);
+        (self.tables["outbox"], self.tables["shown"]) = (json!([]), json!([]));
         self.tables["commit"] = json!(self.tables["commit"].as_u64().unwrap_or(0) + 1);
     }
 }
@@ -149,7 +153,8 @@ impl Teller {
 /// Pomodoro runs to its deadline while two drawings are made over a crash; a start fails; one is left.
 pub(super) fn history() -> History {
     let empty = json!({"commit":1,"effective_ms":0,"inventories":[{"conversation":"c","agent":"a","revision":"R"}],
-        "calls":[],"activations":[],"instances":[],"focus":[],"operations":[],"outbox":[],"audit":[]});
+        "calls":[],"activations":[],"instances":[],"focus":[],"operations":[],"outbox":[],"audit":[],
+        "surfaces":[],"shown":[]});
     let mut t = Teller { tables: empty, steps: Vec::new(), seq: 0 };
     t.commit("empty");
     t.push("inventory", "got", inventory("m1", 1));
@@ -174,6 +179,9 @@ pub(super) fn history() -> History {
     let started = t.receipt(1, "started", "r2");
     t.commit("started");
     t.push("hear started", "got", started);
+    t.push("patched", "patch", json!({"id":"i1","base":0,"patch":{"a":1}}));
+    t.add("surfaces", json!({"instance":"i1","surface":"main","revision":1,"data":{"a":1}}));
+    t.tables["shown"] = t.tables["surfaces"].clone();
     t.push("ask draw", "sent", invoke("s2", "k2", "board.draw", 2));
     t.push("ask draw too", "sent", invoke("s3", "k3", "board.draw", 3));
     (2..4).for_each(|key| t.call(key, "board.draw", "i2"));

@@ -49,8 +49,10 @@ fn only(value: &Value, allowed: &str) -> bool {
 /// What stands whole before the first fault of bytes that are no JSON.
 fn beginning(bytes: &[u8]) -> Value {
     let read = bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid());
-    let commas = read.rmatch_indices(',').map(|(at, _)| format!("{}}}", &read[..at]));
-    commas.filter_map(|begun| serde_json::from_str(&begun).ok()).next().unwrap_or_default()
+    // The fault may be the comma itself, right behind a whole member.
+    let ends = std::iter::once(read.len()).chain(read.rmatch_indices(',').map(|(at, _)| at));
+    let begun = ends.map(|end| format!("{}}}", &read[..end]));
+    begun.filter_map(|begun| serde_json::from_str(&begun).ok()).next().unwrap_or_default()
 }
 fn same_content(request: &Value, call: &Value) -> bool {
     request["tool"] == call["tool"] && canonical(&request["input"]) == canonical(&call["input"])
@@ -153,7 +155,8 @@ impl Oracle {
     /// that it could not be read, and to nobody anything of another's (I65).
     fn tells_its_own(&self, called: &Wired, body: &Value, mine: bool) -> bool {
         let (code, reply) = (text(body, "code"), (called.0.clone(), text(body, "in_reply_to").to_owned()));
-        let named = self.rooms.get(&reply).is_some_and(|rooms| rooms.contains(&called.1));
+        // One that answers no request at all is reported as such (CALL-7).
+        let named = self.rooms.get(&reply).is_none_or(|rooms| rooms.contains(&called.1));
         let asked = self.requests.get(&reply).map(|request| &request.body["call_id"]);
         let call = asked.is_none_or(|asked| body.get("call_id").is_none_or(|told| told == asked));
         let revision = body.get("current_revision").is_none_or(|revision| {
