@@ -1,5 +1,7 @@
 //! From facts to Rust.
 
+use std::{collections::BTreeSet, path::PathBuf};
+
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::{Type, spanned::Spanned};
@@ -16,26 +18,55 @@ pub(crate) fn define_agent_tools(input: TokenStream) -> TokenStream {
     let mut mistakes = Mistakes::default();
     let items = parse::declaration(input, &mut mistakes);
     let facts = validate::facts(items, &mut mistakes);
-    let code = facts.map(|facts| expand(&facts, committed_manifest().as_deref())).unwrap_or_default();
+    let code = facts.map(|facts| expand(&facts, &Beside::look(&facts.app))).unwrap_or_default();
     let errors = mistakes.into_tokens();
     quote!(#errors #code)
 }
 
-/// The crate's committed manifest, when there is one (INV-2).
-fn committed_manifest() -> Option<String> {
-    let path = std::path::Path::new(&std::env::var_os("CARGO_MANIFEST_DIR")?).join("manifest.json");
-    path.is_file().then(|| "/manifest.json".to_owned())
+/// What the bundle takes in from beside the crate's `Cargo.toml`.
+#[derive(Default)]
+pub(crate) struct Beside {
+    /// Whether there is a committed manifest (INV-2).
+    pub manifest: bool,
+    /// The Surfaces that have their document there.
+    pub surfaces: BTreeSet<String>,
 }
 
-pub(crate) fn expand(facts: &Facts, committed: Option<&str>) -> TokenStream {
+impl Beside {
+    fn look(app: &App) -> Self {
+        let Some(directory) = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from) else { return Self::default() };
+        let is_there = |id: &&String| directory.join(document(id)).is_file();
+        Self {
+            manifest: directory.join(MANIFEST).is_file(),
+            surfaces: app.surfaces.iter().map(|surface| &surface.id).filter(is_there).cloned().collect(),
+        }
+    }
+}
+
+const MANIFEST: &str = "manifest.json";
+
+/// Where the document of a Surface is.
+fn document(id: &str) -> String {
+    format!("surface/{id}.html")
+}
+
+/// The text of a file of the crate, which is compiled anew when it changes.
+fn text_of(file: &str) -> TokenStream {
+    let file = format!("/{file}");
+    quote!(::core::include_str!(::core::concat!(::core::env!("CARGO_MANIFEST_DIR"), #file)))
+}
+
+pub(crate) fn expand(facts: &Facts, beside: &Beside) -> TokenStream {
     let Facts { app, tools, actions } = facts;
     let name = &app.name;
     let docs = &app.docs;
     let doc = docs.is_empty().then(|| format!("The MiniApp `{}`.", app.scope)).map(|text| quote!(#[doc = #text]));
-    let app_facts = app_facts(app, committed);
+    let app_facts = app_facts(app, beside);
+    let missing = missing(app, beside);
     let tools = tools.iter().map(|tool| expand_tool(name, tool));
     let actions = actions.iter().map(|action| expand_action(name, action));
     quote! {
+        #missing
         #doc
         #(#docs)*
         #[derive(Clone, Copy, Debug, Default)]
@@ -56,7 +87,23 @@ pub(crate) fn expand(facts: &Facts, committed: Option<&str>) -> TokenStream {
     }
 }
 
-fn app_facts(app: &App, committed: Option<&str>) -> TokenStream {
+/// A MiniApp that is published has a document for each of its Surfaces. One without a manifest, in a
+/// test or before its first `cargo xtask manifests`, may do without.
+fn missing(app: &App, beside: &Beside) -> TokenStream {
+    let without = app.surfaces.iter().filter(|surface| beside.manifest && !beside.surfaces.contains(&surface.id));
+    without
+        .map(|surface| {
+            let (id, file) = (&surface.id, document(&surface.id));
+            let message = format!(
+                "the surface `{id}` is declared, and its document {file} is not there; put one self-contained HTML \
+                 file beside Cargo.toml, as `npm run surfaces` in ui/ does for the bundled MiniApps"
+            );
+            quote!(::core::compile_error!(#message);)
+        })
+        .collect()
+}
+
+fn app_facts(app: &App, beside: &Beside) -> TokenStream {
     let App {
         docs: _,
         name: _,
@@ -64,7 +111,7 @@ fn app_facts(app: &App, committed: Option<&str>) -> TokenStream {
         kind,
         version,
         min_host,
-        surfaces,
+        surfaces: declared,
         surface_required,
         subscriptions,
         capabilities,
@@ -72,16 +119,19 @@ fn app_facts(app: &App, committed: Option<&str>) -> TokenStream {
     let kind = variant("Kind", *kind);
     let version =
         version.as_ref().map_or_else(|| quote!(::core::env!("CARGO_PKG_VERSION")), |version| quote!(#version));
-    let surfaces = surfaces.iter().map(|surface| {
+    let surfaces = declared.iter().map(|surface| {
         let (id, title) = (&surface.id, &surface.title);
         quote!((#id, #title))
     });
-    let committed = match committed {
-        Some(file) => quote!(::core::option::Option::Some(::core::include_str!(::core::concat!(
-            ::core::env!("CARGO_MANIFEST_DIR"),
-            #file
-        )))),
-        None => quote!(::core::option::Option::None),
+    let documents = declared.iter().map(|surface| &surface.id).filter(|id| beside.surfaces.contains(*id)).map(|id| {
+        let html = text_of(&document(id));
+        quote!((#id, #html))
+    });
+    let committed = if beside.manifest {
+        let text = text_of(MANIFEST);
+        quote!(::core::option::Option::Some(#text))
+    } else {
+        quote!(::core::option::Option::None)
     };
     quote! {
         ::lineup_sdk::__private::AppFacts {
@@ -91,6 +141,7 @@ fn app_facts(app: &App, committed: Option<&str>) -> TokenStream {
             min_host: #min_host,
             surface_required: #surface_required,
             surfaces: &[#(#surfaces),*],
+            documents: &[#(#documents),*],
             subscriptions: &[#(#subscriptions),*],
             capabilities: &[#(#capabilities),*],
             committed: #committed,

@@ -49,7 +49,7 @@ mod validate;
 /// | --- | --- | --- |
 /// | `kind: system \| bundled_reference` | where the MiniApp comes from | `bundled_reference` |
 /// | `version: "1.2.0"` | its version, for people | the crate's |
-/// | `surface "main" { title: "…", required }` | a view; `required`: ready only once it stands | none |
+/// | `surface "main" { title: "…", required }` | a view, whose document is `surface/main.html` beside `Cargo.toml`; `required`: ready only once it stands | none |
 /// | `subscriptions: ["message.text"]` | message types for the inbox | none |
 /// | `capabilities: ["…"]` | capabilities that it may ask for | none |
 /// | `min_host: 1` | the lowest Host version | `1` |

@@ -4,7 +4,12 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use crate::{expand, facts::Facts, mistake::Mistakes, parse, validate};
+use crate::{
+    expand::{self, Beside},
+    facts::Facts,
+    mistake::Mistakes,
+    parse, validate,
+};
 
 #[test]
 fn inv_1_a_declaration_expands_to_a_type_and_its_bundle() {
@@ -50,6 +55,23 @@ fn app_4_a_tool_of_the_runtime_expands_to_facts_without_a_handler() {
             runtime: deadline_operation::interrupt,
         }
     }));
+}
+
+#[test]
+fn sur_1_a_published_miniapp_without_the_document_of_a_surface_is_not_compiled() {
+    let desk = || quote! { app Desk in "desk" { surface "main" { title: "Desk" }, surface "side" { title: "Side" } } };
+    let files = |manifest, surfaces: &[&str]| Beside {
+        manifest,
+        surfaces: surfaces.iter().map(|id| (*id).to_owned()).collect(),
+    };
+    let expanded = beside(desk(), &files(true, &["main"]));
+    assert_eq!(expanded.matches("compile_error!").count(), 1, "{expanded}");
+    assert!(expanded.contains("the surface `side` is declared, and its document surface/side.html is not there"));
+    for (manifest, surfaces) in [(true, &["main", "side"][..]), (false, &["main"]), (false, &[])] {
+        let expanded = beside(desk(), &files(manifest, surfaces));
+        assert!(!expanded.contains("compile_error!"), "{expanded}");
+        assert_eq!(expanded.matches(".html").count(), surfaces.len(), "{expanded}");
+    }
 }
 
 #[test]
@@ -179,8 +201,13 @@ fn read(declaration: TokenStream) -> (Option<Facts>, Vec<String>) {
 }
 
 fn expansion(declaration: TokenStream) -> String {
+    beside(declaration, &Beside { manifest: true, surfaces: ["main".to_owned()].into() })
+}
+
+/// The expansion in a crate that has these files.
+fn beside(declaration: TokenStream, files: &Beside) -> String {
     let (facts, mistakes) = read(declaration);
     assert_eq!(mistakes, [""; 0]);
-    let code = expand::expand(&facts.expect("there is an app"), Some("/manifest.json"));
+    let code = expand::expand(&facts.expect("there is an app"), files);
     prettyplease::unparse(&syn::parse2(code).expect("the expansion is Rust"))
 }

@@ -106,6 +106,19 @@ fn hst_3_a_browser_that_is_in_stays_in_over_a_restart_and_an_old_link_does_not()
 }
 
 #[test]
+fn sur_1_the_document_of_a_bundled_surface_is_there_for_the_page() {
+    let mut world = World::empty();
+    let ready = world.serve();
+    let cookie = cookie(&get(text(&ready["link"]), None));
+    let at = |path: &str| format!("http://{}{path}", text(&ready["listen"]));
+    let list = get(&at("/surfaces"), Some(&cookie));
+    assert!(list.ends_with(r#"{"surfaces":[{"app_scope":"pomodoro","surface":"main"}]}"#), "{list}");
+    let document = get(&at("/surface/pomodoro/main"), Some(&cookie));
+    assert!(document.contains("content-type: text/plain") && document.contains("<script"), "{document}");
+    assert_eq!(status(&get(&at("/surface/pomodoro/main"), None)), 401);
+}
+
+#[test]
 fn without_a_runtime_there_is_no_link() {
     let world = World::empty();
     let output = world.words(&["link"]);

@@ -63,3 +63,15 @@ fn app_4_it_is_ready_only_with_its_surface_and_offers_no_action_of_its_own() {
     assert_eq!(manifest["surfaces"][0]["id"], "main");
     assert_eq!(manifest["ui_actions"], json!([]));
 }
+
+#[test]
+fn sur_1_the_bundle_carries_the_document_of_its_surface_which_needs_nothing_from_elsewhere() {
+    let bundle = bundle();
+    let [(id, html)] = bundle.documents() else { panic!("{:?}", bundle.documents()) };
+    assert_eq!(*id, "main");
+    // A name of SVG's, which nobody asks for over the network.
+    let html = html.replace("http://www.w3.org/2000/svg", "");
+    for outside in ["http:", "https:", " src=", " href=", "@import", "url("] {
+        assert!(!html.contains(outside), "{outside}");
+    }
+}

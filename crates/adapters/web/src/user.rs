@@ -35,7 +35,7 @@ async fn act(web: &WebAdapter, fields: Fields) -> Result<Option<Value>, Fault> {
     taken.map(|()| None)
 }
 
-fn decode(mut fields: Fields) -> Result<UiActionInput, JsonError> {
+pub(crate) fn decode(mut fields: Fields) -> Result<UiActionInput, JsonError> {
     let input = UiActionInput {
         session: fields.id("session")?,
         view: View::Interact(fields.id("conversation")?),

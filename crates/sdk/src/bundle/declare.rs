@@ -42,6 +42,8 @@ pub struct App {
     pub min_host: u32,
     pub surface_required: bool,
     pub surfaces: &'static [(&'static str, &'static str)],
+    /// The documents of its Surfaces, by their ids.
+    pub documents: &'static [(&'static str, &'static str)],
     pub subscriptions: &'static [&'static str],
     pub capabilities: &'static [&'static str],
     /// The text of `manifest.json` when the crate was compiled.

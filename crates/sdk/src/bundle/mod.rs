@@ -43,6 +43,13 @@ impl Bundle {
         self.declaration.app.scope
     }
 
+    /// The documents of its Surfaces, each with the Surface's id: self-contained HTML, as it was when
+    /// the crate was compiled (SUR-1).
+    #[must_use]
+    pub fn documents(&self) -> &'static [(&'static str, &'static str)] {
+        self.declaration.app.documents
+    }
+
     /// The manifest that the compiled source declares (INV-2, INV-4): descriptors only, sealed with
     /// its digest.
     ///

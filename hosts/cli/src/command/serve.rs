@@ -8,7 +8,7 @@ use lineup_adapters::{
     inprocess::InProcess,
     relay::{self, Counts, Credentials, OpenError, Relay, Role},
     sql::SqliteStore,
-    web::{Entries, Tokens, WebAdapter},
+    web::{Entries, SurfaceFile, Tokens, WebAdapter},
     websocket::WebSocketTransport,
 };
 use lineup_agent::{Agent, Options};
@@ -65,7 +65,10 @@ pub async fn run(data: &DataDir, serve: Serve, printer: &Printer) -> Result<Exit
     let token = |role| credentials.token(&role).map(|token| token.as_str().to_owned()).unwrap_or_default();
     let tokens = Tokens::new(token(Role::Host), token(Role::User), token(Role::Owner), token(Role::Page))
         .map_err(|error| Failure::Unusable(error.to_string()))?;
-    let web = WebAdapter::new(tokens).with_presence(relay.presence()).with_link_command(&link::command(data));
+    let web = WebAdapter::new(tokens)
+        .with_presence(relay.presence())
+        .with_surface_files(surface_files(&bundles))
+        .with_link_command(&link::command(data));
     let (clock, web): (Arc<dyn Clock>, _) = match serve.clock {
         ClockKind::System => (Arc::new(SystemClock::new()), web),
         ClockKind::Manual => {
@@ -158,6 +161,16 @@ async fn talk(url: String, token: String, clock: Arc<dyn Clock>) {
         }
         Err(error) => tracing::warn!(%error, "the demo agent could not connect"),
     }
+}
+
+/// The documents of their Surfaces.
+fn surface_files(bundles: &[Bundle]) -> Vec<SurfaceFile> {
+    let file = |bundle: &Bundle, (surface, html): (&str, &str)| SurfaceFile {
+        app_scope: bundle.app_scope().to_owned(),
+        surface: surface.to_owned(),
+        html: html.to_owned(),
+    };
+    bundles.iter().flat_map(|bundle| bundle.documents().iter().map(|found| file(bundle, *found))).collect()
 }
 
 /// The MiniApps of this host, without those that are left out.

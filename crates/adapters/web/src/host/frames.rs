@@ -13,13 +13,13 @@ const LATER: &[&str] = &["visible", "foreground", "failed", "surface_ready", "su
 
 /// What a session says after its hello.
 #[derive(Debug, PartialEq)]
-pub(super) enum Up {
+pub(crate) enum Up {
     Report(Report),
     Intent(IntentId, Intent),
 }
 
 /// Reads a hello: the request's name, the session, whether the user can see it.
-pub(super) fn first(bytes: &[u8]) -> Result<(String, HostSessionId, bool), Refused> {
+pub(crate) fn first(bytes: &[u8]) -> Result<(String, HostSessionId, bool), Refused> {
     let request = frame::decode(bytes, FIRST)?;
     match hello(request.fields) {
         Ok((session, visible)) => Ok((request.id, session, visible)),
@@ -28,7 +28,7 @@ pub(super) fn first(bytes: &[u8]) -> Result<(String, HostSessionId, bool), Refus
 }
 
 /// Reads a later frame.
-pub(super) fn later(bytes: &[u8]) -> Result<(String, Up), Refused> {
+pub(crate) fn later(bytes: &[u8]) -> Result<(String, Up), Refused> {
     let request = frame::decode(bytes, LATER)?;
     match up(&request.kind, request.fields) {
         Ok(up) => Ok((request.id, up)),

@@ -1,6 +1,6 @@
 //! The Hosts' entry: reports and intents up, views down (HST-1, HST-3).
 
-mod frames;
+pub(crate) mod frames;
 mod sessions;
 
 use std::{sync::Arc, time::Duration};

@@ -92,3 +92,71 @@ pub(super) enum UserUp {
         input: Value,
     },
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{frame, host, page};
+
+    fn text(frame: &impl Serialize) -> Vec<u8> {
+        serde_json::to_vec(frame).unwrap()
+    }
+
+    fn s() -> String {
+        "s1".to_owned()
+    }
+
+    #[test]
+    fn what_the_types_let_a_page_ask_is_read() {
+        for frame in [
+            PageUp::Follow { id: s(), conversation: s(), after: None, open: None },
+            PageUp::Follow { id: s(), conversation: s(), after: Some(1), open: Some(vec![1]) },
+            PageUp::History { id: s(), conversation: s(), before: None, limit: None },
+            PageUp::History { id: s(), conversation: s(), before: Some(9), limit: Some(200) },
+            PageUp::Session { id: s(), session: s() },
+        ] {
+            let text = text(&frame);
+            assert!(page::up::decode(&text).is_ok(), "{}", String::from_utf8_lossy(&text));
+        }
+    }
+
+    #[test]
+    fn what_the_types_let_a_host_session_say_is_read() {
+        let hello = text(&HostUp::Hello { id: s(), session: s(), visible: true });
+        assert!(host::frames::first(&hello).is_ok());
+        let intents = [
+            Intent::Switch { to: None },
+            Intent::Switch { to: Some(s()) },
+            Intent::Back,
+            Intent::Close { instance: s() },
+            Intent::Hide,
+            Intent::Lock,
+            Intent::Sleep,
+            Intent::Resume,
+        ];
+        let intents = intents.map(|intent| HostUp::Intent(Named { id: s(), intent_id: s(), intent }));
+        for frame in [
+            HostUp::Visible { id: s(), visible: false },
+            HostUp::Foreground { id: s(), activation: s() },
+            HostUp::Failed { id: s(), activation: s() },
+            HostUp::SurfaceReady { id: s(), instance: s() },
+            HostUp::SurfaceGone { id: s(), instance: s() },
+        ]
+        .into_iter()
+        .chain(intents)
+        {
+            let text = text(&frame);
+            assert!(host::frames::later(&text).is_ok(), "{}", String::from_utf8_lossy(&text));
+        }
+    }
+
+    #[test]
+    fn what_the_types_let_the_user_do_is_read() {
+        let (id, session, conversation, action_id, method) = (s(), s(), s(), s(), s());
+        let act = UserUp::Act { id, session, conversation, action_id, method, input: json!({}) };
+        let request = frame::decode(&text(&act), &["act"]).unwrap();
+        assert!(crate::user::decode(request.fields).is_ok());
+    }
+}

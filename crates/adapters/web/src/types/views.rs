@@ -118,3 +118,67 @@ pub(super) struct TimeRead {
 pub(super) struct Surfaces {
     pub surfaces: Vec<crate::page::frames::Surface>,
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use lineup_core::desired;
+    use lineup_model::{ErrorCode, message::Fault};
+    use serde_json::json;
+
+    use super::*;
+    use crate::frame;
+
+    #[test]
+    fn a_view_is_written_as_the_types_say() {
+        use lineup_core::instance::InstanceState;
+        let (instance, conversation) = ("i1".parse().unwrap(), "main".parse().unwrap());
+        let app_scope: lineup_model::AppScope = "pomodoro".parse().unwrap();
+        for state in
+            [InstanceState::Starting, InstanceState::Foreground, InstanceState::Background, InstanceState::Suspended]
+        {
+            let host = desired::HostView {
+                foreground: Some(desired::Foreground {
+                    instance: Clone::clone(&instance),
+                    app_scope: app_scope.clone(),
+                    conversation: Clone::clone(&conversation),
+                    activation: Some("a1".parse().unwrap()),
+                }),
+                instances: vec![desired::Listed {
+                    instance: Clone::clone(&instance),
+                    app_scope: app_scope.clone(),
+                    conversation: Clone::clone(&conversation),
+                    state,
+                }],
+            };
+            let surface = desired::SurfaceView {
+                instance: Clone::clone(&instance),
+                app_scope: app_scope.clone(),
+                surface: "main".parse().unwrap(),
+                state,
+                document: desired::Shown { revision: 1, data: Arc::new(json!({ "title": "x" })) },
+                time: Some(desired::RemainingTime { length_ms: 2, remaining_ms: 1 }),
+            };
+            for (host, surfaces) in [(None, None), (Some(&host), Some(&[surface][..]))] {
+                let written = frame::view(1, host, surfaces);
+                let read: Result<HostDown, _> = serde_json::from_str(&written);
+                assert!(read.is_ok(), "{written}: {read:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_answer_is_written_as_the_types_say() {
+        let fault = Fault::new(ErrorCode::EnvelopeInvalid, "no").because("bad_json").at("/x");
+        for written in [
+            frame::answer("1", &Ok(None)),
+            frame::answer("1", &Ok(Some(json!({})))),
+            frame::answer("1", &Err(Fault::new(ErrorCode::LifecycleDenied, "no"))),
+            frame::refusal(&frame::Refused { id: None, fault }),
+        ] {
+            let read: Result<Answer, _> = serde_json::from_str(&written);
+            assert!(read.is_ok(), "{written}: {read:?}");
+        }
+    }
+}
