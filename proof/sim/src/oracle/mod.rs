@@ -106,6 +106,9 @@ pub enum MiniApp<'a> {
 /// Agent, conversation, agent's own call id.
 type Wired = (String, String, String);
 
+/// An answer: the delivery that it names, and its output.
+type Said = (Option<u64>, Option<Value>);
+
 /// What was found so far.
 #[derive(Debug, Default)]
 struct Log {
@@ -219,7 +222,7 @@ pub struct Oracle {
     marks: BTreeMap<String, u64>,
     disturbed: bool,
     invoked: BTreeMap<String, Vec<u64>>,
-    answers: BTreeMap<String, Vec<(Option<u64>, Option<Value>)>>,
+    answers: BTreeMap<String, Vec<Said>>,
     late: BTreeSet<String>,
     patches: BTreeMap<(String, String), surfaces::Offered>,
     shown: BTreeMap<(String, String), (i64, Value)>,
